@@ -123,21 +123,21 @@ fn start_program(script: usize, end: &str, seconds: &str) -> std::process::Child
         .unwrap()
 }
 
-/// A process that a tool has started can kill the shell.
+/// A process that a tool has started can kill the shell, or stop it.
 #[tokio::test]
-async fn killed_shell_is_replaced() {
+async fn killed_or_stopped_shell_is_replaced() {
     let seconds = format!("{}9999", std::process::id());
     let mut program = start_program(1, "TERM", &seconds);
     let pid = program.id();
     let (_, count) = SCRIPTS[1];
     wait_until("the script has started", || with_argument(&seconds) == count).await;
-    for round in 0..3 {
+    for signal in ["KILL", "STOP", "TSTP", "QUIT", "TTIN", "SEGV", "TTOU", "STOP", "KILL"] {
         let killed = shells(pid);
         assert_eq!(killed.len(), 1, "{killed:?}");
-        let kill = |pid: &str| Command::new("kill").args(["-s", "KILL", pid]).status().unwrap();
+        let kill = |pid: &str| Command::new("kill").args(["-s", signal, pid]).status().unwrap();
         assert!(kill(&killed[0]).success());
         let is_replaced = || matches!(&*shells(pid), [shell] if *shell != killed[0]);
-        wait_until(&format!("another shell in round {round}"), is_replaced).await;
+        wait_until(&format!("another shell after {signal}"), is_replaced).await;
     }
     program.kill().unwrap();
     program.wait().unwrap();

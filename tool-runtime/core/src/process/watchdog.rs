@@ -6,9 +6,9 @@
 //! left their group: all of them have inherited an environment variable. Where the program may
 //! create a cgroup (`cgroup.rs`), all processes are in it, and the shell kills it as a whole.
 //!
-//! A process that a tool has started could kill the shell, so a thread waits for its end and starts
-//! another one. It could also stop the shell, which then reads no more. Writes never block: if the
-//! socket is full, another shell replaces the one that does not read.
+//! A process that a tool has started could kill the shell or stop it, so a thread waits for both
+//! and starts another one. Writes never block: if the socket is full, another shell replaces the
+//! one that does not read.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -16,9 +16,12 @@ use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::{env, process, thread};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 #[cfg(target_os = "linux")]
 use super::cgroup::Cgroup;
@@ -182,20 +185,20 @@ impl Shell {
     fn start(groups: &BTreeSet<u32>) -> io::Result<Self> {
         let (input, end_of_shell) = UnixStream::pair()?;
         input.set_nonblocking(true)?;
-        let mut process = command(groups).stdin(OwnedFd::from(end_of_shell)).spawn()?;
-        if let Some(output) = process.stdout.take() {
-            let id = process.id();
-            // Without a thread, the next process to start replaces a shell that has ended.
-            let _ = thread::Builder::new().spawn(move || replace_after_end(id, output));
-        }
+        let process = command(groups).stdin(OwnedFd::from(end_of_shell)).spawn()?;
+        let id = process.id();
+        // Without a thread, the next process to start replaces a shell that has ended.
+        let _ = thread::Builder::new().spawn(move || replace_after_end(id));
         Ok(Self { process, input })
     }
 }
 
-/// Waits until the output of the shell with this id is closed, because the shell ends, and starts
-/// another one.
-fn replace_after_end(id: u32, mut output: ChildStdout) {
-    let _ = io::copy(&mut output, &mut io::sink());
+/// Waits until the shell with this id has ended or is stopped, and starts another one.
+fn replace_after_end(id: u32) {
+    let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return };
+    // The code that replaces the shell reaps it.
+    let options = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+    while matches!(waitid(WaitId::Pid(pid), options), Err(Errno::INTR)) {}
     let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
     if watchdog.shell.as_ref().is_some_and(|shell| shell.process.id() == id) {
         watchdog.restart();
@@ -212,7 +215,7 @@ fn command(groups: &BTreeSet<u32>) -> Command {
     command.env_clear().env("PATH", search_path()).current_dir("/");
     // Ctrl-C at a terminal reaches the group of the program only.
     command.process_group(0);
-    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 

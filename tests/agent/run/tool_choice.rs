@@ -177,6 +177,33 @@ async fn model_that_never_makes_the_required_call_reaches_the_iteration_limit() 
     }
 }
 
+/// Providers accept no empty reply in a request, so the transcript has none.
+#[tokio::test]
+async fn empty_reply_does_not_end_a_run_that_requires_a_call() {
+    for choice in [ToolChoice::Required, ToolChoice::Tool("echo".into())] {
+        let empty = || ChatReply::text(" ");
+        let options = || ChatOptions::default().tool_choice(choice.clone());
+        let model = Reluctant::new([empty(), ChatReply::default(), echo_call("one")]);
+        let answer = Agent::new(model, tools![echo]).options(options()).run("Go").await.unwrap();
+        assert_complete(&answer.transcript);
+        assert_eq!(answer.text, "Done.");
+        let prompt = answer.transcript[0].text();
+        assert_eq!(prompt.matches("This is no answer yet: call").count(), 2, "{prompt}");
+        assert_eq!(answer.transcript.len(), 4);
+        // After the call, and without a demand, an empty reply ends the run.
+        let model = Reluctant::new([echo_call("one"), empty()]);
+        let agent = Agent::new(model, tools![echo]).options(options());
+        let stopped = agent.run("Go").await.unwrap_err();
+        assert!(matches!(stopped.reason, StopReason::EmptyReply), "{stopped}");
+        // The limits apply.
+        let model = Reluctant { answer: "", ..Reluctant::default() };
+        let agent = Agent::new(model.clone(), tools![echo]).options(options()).max_iterations(3);
+        let stopped = agent.run("Go").await.unwrap_err();
+        assert!(matches!(stopped.reason, StopReason::IterationLimit(3)), "{stopped}");
+        assert_eq!(model.choices().len(), 3);
+    }
+}
+
 /// The demand is a part of the saved run.
 #[tokio::test]
 async fn required_call_is_still_required_after_saving() {

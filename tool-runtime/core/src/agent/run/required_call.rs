@@ -1,7 +1,7 @@
 //! Decides which calls the tool choice allows, and asks for the call that it requires.
 //!
 //! A required call is requested until the model makes it. A reply without it joins the transcript,
-//! a message asks for the call, and the limits of the run apply.
+//! unless it is empty; a message asks for the call, and the limits of the run apply.
 
 use super::Run;
 use crate::agent::{Outcome, Step, StopReason};
@@ -30,7 +30,9 @@ impl Run {
             self.state.turn.record_required_call();
             return Ok(false);
         }
-        if self.turn().next() != Step::Done(Outcome::Answered) {
+        let is_answer =
+            matches!(self.turn().next(), Step::Done(Outcome::Answered | Outcome::EmptyReply));
+        if !is_answer {
             return Ok(false);
         }
         let (text, attempt) =
@@ -42,7 +44,9 @@ impl Run {
             _ => "This is no answer yet: call one of the tools before you answer.".to_owned(),
         };
         self.emit(|| ModelEvent::ValidationFailed { text, reason: reason.clone(), attempt });
-        self.add_to_prompt(vec![ContentPart::Text { text: reason }])?;
+        self.collect_added_messages();
+        self.state.turn.reject_reply(vec![ContentPart::Text { text: reason }])?;
+        self.session.rewrite_from(self.turn().transcript().len().saturating_sub(1));
         // The event above has the message.
         self.emit_added_as(None);
         Ok(true)

@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Halt, Limits, Turn};
-use crate::message::{CallId, Message, ToolResult};
+use super::{Halt, InvalidTransition, Limits, Outcome, Step, Turn};
+use crate::message::{CallId, ContentPart, Message, ToolResult};
 use crate::models::FinishReason;
-use crate::models::history::{is_empty_reply, repaired, with_all_results};
+use crate::models::history::{is_empty_reply, push_user, repaired, with_all_results};
 
 impl Turn {
     /// Edits the transcript in place, and normalizes it afterwards as [`Turn::new`] does.
@@ -33,6 +33,25 @@ impl Turn {
             self.finish = FinishReason::default();
         }
         self.reported = self.reported.after_edit(&before, &self.transcript);
+    }
+
+    /// Adds a user message that rejects the last reply. An empty reply is removed, because
+    /// providers accept none in a request.
+    ///
+    /// # Errors
+    /// Returns an error if the last message is no complete reply.
+    pub(in crate::agent) fn reject_reply(
+        &mut self,
+        parts: Vec<ContentPart>,
+    ) -> Result<(), InvalidTransition> {
+        if self.next() != Step::Done(Outcome::EmptyReply) {
+            return self.add_user_parts(parts);
+        }
+        self.reset_open_calls();
+        let transcript = Arc::make_mut(&mut self.transcript);
+        transcript.pop();
+        push_user(transcript, parts);
+        Ok(())
     }
 
     /// Prepares a stored run to continue under the given limits. Its earlier usage still counts.

@@ -208,7 +208,7 @@ impl AttemptHook for Panics {
 }
 
 #[tokio::test]
-async fn panic_before_an_attempt_refuses_it_and_one_after_it_is_ignored() {
+async fn panic_before_an_attempt_refuses_it_and_one_after_it_is_a_cause() {
     support::panics::silence_panics_on_purpose();
     for before in [true, false] {
         let log = Log::default();
@@ -219,6 +219,40 @@ async fn panic_before_an_attempt_refuses_it_and_one_after_it_is_ignored() {
         assert_eq!(execution.is_success(), !before);
         assert_eq!(execution.blocked_by, before.then_some(BlockReason::AttemptHook));
         assert_eq!(entries(&log)[1], if before { "a after 1 TOOL_DENIED" } else { "a after 1 1" });
+        let cause = if before {
+            "an attempt hook panicked: on purpose"
+        } else {
+            "an attempt hook panicked: on purpose after the attempt"
+        };
+        assert_eq!(execution.cause.as_deref(), Some(cause));
+    }
+}
+
+/// Never ends after an attempt.
+struct HangsAfter;
+
+#[async_trait]
+impl AttemptHook for HangsAfter {
+    async fn before_attempt(&self, _: &Attempt<'_>) -> AttemptAction {
+        AttemptAction::Run
+    }
+
+    async fn after_attempt(&self, _: &Attempt<'_>, _: Result<&ToolOutput, &ToolError>) {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn hook_that_is_cut_off_after_an_attempt_is_a_cause() {
+    let (dispatcher, _) = hooked(Policy::new().attempt_hook(HangsAfter));
+    // The deadline passes while the hook follows an attempt that has ended, and one that has not.
+    for (name, arguments) in [("same", r#"{"n":1}"#), ("hang", "{}")] {
+        let mut batch = Batch::from(vec![ToolCall::new("1", name, arguments)]);
+        batch.deadline = Some(Duration::from_millis(50));
+        let executions = Dispatch::dispatch(&dispatcher, batch).await;
+        assert!(executions[0].failed_with("TOOL_TIMEOUT"), "{name}");
+        let cause = "an attempt hook did not end after the attempt";
+        assert_eq!(executions[0].cause.as_deref(), Some(cause), "{name}");
     }
 }
 

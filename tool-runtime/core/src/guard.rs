@@ -85,6 +85,17 @@ impl<'a, T, F: FnOnce() -> BoxFuture<'a, T>> CatchPanic<'a, T, F> {
     }
 }
 
+/// Creates and awaits a future of foreign code under the guard, and keeps its panic.
+pub(crate) async fn await_guarded<'a, T: Send + 'a>(
+    create: impl FnOnce() -> BoxFuture<'a, T> + Unpin,
+) -> Result<T, Panic> {
+    let create = || -> BoxFuture<'a, Result<T, Panic>> {
+        let future = create();
+        Box::pin(async { Ok(future.await) })
+    };
+    CatchPanic::new(create, Err).await
+}
+
 impl<'a, T, F: FnOnce() -> BoxFuture<'a, T> + Unpin> Future for CatchPanic<'a, T, F> {
     type Output = T;
 

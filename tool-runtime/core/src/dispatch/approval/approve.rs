@@ -7,7 +7,7 @@ use crate::dispatch::approval::approval_request::ApprovalRequest;
 use crate::dispatch::approval::preview::Previewers;
 use crate::dispatch::runs::Runs;
 use crate::event::{BlockReason, RunId};
-use crate::guard::{CatchPanic, Panic, catch_panic};
+use crate::guard::{Panic, await_guarded, catch_panic};
 use crate::tool::{
     Approval, Decision, MAX_PENDING_LEVELS, RunApproval, RunContext, ToolDefinition, ToolError,
     ToolErrorKind, can_be_pending, definition_changed,
@@ -192,10 +192,18 @@ impl Approvals {
             (None, Some(approver)) => {
                 on_request();
                 let request = &self.previewers.preview(request).await;
-                let failed = |Panic(_)| Approval::Deny("the approver failed to decide".into());
-                let approval = CatchPanic::new(|| approver.approve(request, &ctx), failed).await;
                 let decided_by = catch_panic(|| approver.name().to_owned());
-                (approval, decided_by.unwrap_or_else(|Panic(_)| "approver".to_owned()))
+                let decided_by = decided_by.unwrap_or_else(|Panic(_)| "approver".to_owned());
+                match await_guarded(|| approver.approve(request, &ctx)).await {
+                    Ok(approval) => (approval, decided_by),
+                    Err(panic) => {
+                        let text =
+                            format!("`{name}` was not approved: the approver failed to decide");
+                        let error = ToolError::new(ToolErrorKind::Denied, text)
+                            .with_source(format!("the approver {panic}"));
+                        return (Some(decided_by), Err((BlockReason::Approver, error)));
+                    }
+                }
             }
         };
         let denied =

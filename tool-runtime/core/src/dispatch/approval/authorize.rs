@@ -57,7 +57,10 @@ pub(crate) async fn authorize(
     let permissions = &call.batch.state.policy.permissions;
     let run = call.ctx.run_context();
     let for_call = catch_panic(|| permissions.for_call(permission, &request, run));
-    let for_call = for_call.unwrap_or_else(|_| Permission::Deny.into());
+    let for_call = for_call.unwrap_or_else(|panic| {
+        call.record.add_failure(format!("a permission predicate {panic}"));
+        Permission::Deny.into()
+    });
     let decided = decide(call, for_call, &request).await;
     if let Some(validated) = &mut call.validated {
         validated.value = request.arguments;

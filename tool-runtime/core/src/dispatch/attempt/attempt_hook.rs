@@ -23,7 +23,8 @@ use crate::tool::{
 /// [`before_attempt`](Self::before_attempt) runs in the order in which they were
 /// [added](crate::Policy::attempt_hook), [`after_attempt`](Self::after_attempt) in the reverse
 /// order, for those hooks whose `before_attempt` returned [`AttemptAction::Run`]. A hook that
-/// panics before an attempt refuses it; a panic after an attempt is ignored.
+/// panics before an attempt refuses it. A hook that panics after an attempt, or does not end in
+/// time, does not change the result; [`cause`](crate::ToolExecution::cause) has the failure.
 ///
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///

@@ -7,9 +7,9 @@ use crate::dispatch::attempt::attempt_hook::{Attempt, AttemptAction, AttemptHook
 use crate::dispatch::attempt::invoke::invoke;
 use crate::dispatch::attempt::{end_attempt, within_time_limit};
 use crate::dispatch::call::call_context::CallContext;
-use crate::dispatch::call::call_record::CallResult;
+use crate::dispatch::call::call_record::{CallRecord, CallResult};
 use crate::event::BlockReason;
-use crate::guard::{CatchPanic, Panic};
+use crate::guard::await_guarded;
 use crate::tool::{ToolContext, ToolError, ToolErrorKind};
 
 /// Makes one attempt, unless a hook refuses it or has made it elsewhere.
@@ -46,7 +46,7 @@ pub(crate) async fn run_hooked_attempt(call: &mut CallContext<'_>) -> CallResult
     }
     // From here on, nothing else passes a result to the hooks.
     call.record.open_attempt = None;
-    hooks.after_attempt(&open, ctx, &result).await;
+    hooks.after_attempt(&open, ctx, &result, call.record).await;
     result
 }
 
@@ -58,19 +58,26 @@ async fn invoke_under(
     let CallContext { entry, ctx, .. } = *call;
     let attempt = Attempt { open, ctx };
     for hook in &hooks.0 {
-        let panicked = |Panic(_)| AttemptAction::Refuse("an attempt hook panicked".into());
-        match CatchPanic::new(|| hook.before_attempt(&attempt), panicked).await {
-            AttemptAction::Run => open.entered.fetch_add(1, Ordering::Relaxed),
-            AttemptAction::Return(result) => return result,
-            AttemptAction::Refuse(reason) => {
-                open.is_refused.store(true, Ordering::Relaxed);
-                let text = match open.number {
-                    1 => format!("The call was refused: {reason}"),
-                    _ => format!("The call was not tried again: {reason}"),
-                };
-                return Err(ToolError::new(ToolErrorKind::Denied, text));
+        let action = await_guarded(|| hook.before_attempt(&attempt)).await;
+        let (reason, panic) = match action {
+            Ok(AttemptAction::Run) => {
+                open.entered.fetch_add(1, Ordering::Relaxed);
+                continue;
             }
+            Ok(AttemptAction::Return(result)) => return result,
+            Ok(AttemptAction::Refuse(reason)) => (reason, None),
+            Err(panic) => ("an attempt hook panicked".to_owned(), Some(panic)),
         };
+        open.is_refused.store(true, Ordering::Relaxed);
+        let text = match open.number {
+            1 => format!("The call was refused: {reason}"),
+            _ => format!("The call was not tried again: {reason}"),
+        };
+        let error = ToolError::new(ToolErrorKind::Denied, text);
+        return Err(match panic {
+            Some(panic) => error.with_source(format!("an attempt hook {panic}")),
+            None => error,
+        });
     }
     invoke(entry.tool().as_ref(), call.arguments(), ctx).await
 }
@@ -82,12 +89,14 @@ impl AttemptHooks {
         open: &OpenAttempt,
         ctx: &ToolContext,
         result: &CallResult,
+        record: &mut CallRecord,
     ) {
         let attempt = Attempt { open, ctx };
         let entered = open.entered.load(Ordering::Relaxed);
         for hook in self.0.iter().take(entered).rev() {
-            let after = || hook.after_attempt(&attempt, result.as_ref());
-            CatchPanic::new(after, |Panic(_)| ()).await;
+            record.start_hook();
+            let ended = await_guarded(|| hook.after_attempt(&attempt, result.as_ref())).await;
+            record.end_hook(ended.err());
         }
     }
 }

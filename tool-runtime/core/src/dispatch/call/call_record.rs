@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::dispatch::attempt::attempt_hook::OpenAttempt;
 use crate::dispatch::memo::WriteGuard;
 use crate::event::{BlockReason, RunChanges};
+use crate::guard::Panic;
 use crate::message::{ToolCall, ToolKind};
 use crate::tool::{ToolError, ToolOutput};
 
@@ -29,6 +30,10 @@ pub(crate) struct CallRecord {
     pub(crate) write: Option<WriteGuard>,
     /// The attempt whose result the attempt hooks have yet to receive.
     pub(crate) open_attempt: Option<Arc<OpenAttempt>>,
+    /// The failures of hooks, interceptors and approvers, for operators.
+    hook_failures: Vec<String>,
+    /// Whether a hook that follows an attempt has started and not ended.
+    is_hook_running: bool,
 }
 
 impl CallRecord {
@@ -36,5 +41,34 @@ impl CallRecord {
     pub(crate) fn block(&mut self, (reason, error): (BlockReason, ToolError)) -> ToolError {
         self.blocked_by = Some(reason);
         error
+    }
+
+    /// Records that code of the program failed, such as a hook.
+    #[cold]
+    pub(super) fn add_failure(&mut self, failure: String) {
+        self.hook_failures.push(failure);
+    }
+
+    /// Records that a hook follows an attempt. Unless [`end_hook`](Self::end_hook) is called, it
+    /// was dropped before its end.
+    pub(super) fn start_hook(&mut self) {
+        self.is_hook_running = true;
+    }
+
+    /// Records the end of a hook that follows an attempt.
+    pub(super) fn end_hook(&mut self, panic: Option<Panic>) {
+        self.is_hook_running = false;
+        if let Some(panic) = panic {
+            self.add_failure(format!("an attempt hook {panic} after the attempt"));
+        }
+    }
+
+    /// Returns the failures of code of the program in words, or `None` if there are none.
+    pub(super) fn take_failures(&mut self) -> Option<String> {
+        if std::mem::take(&mut self.is_hook_running) {
+            self.add_failure("an attempt hook did not end after the attempt".to_owned());
+        }
+        let failures = std::mem::take(&mut self.hook_failures);
+        (!failures.is_empty()).then(|| failures.join("; "))
     }
 }

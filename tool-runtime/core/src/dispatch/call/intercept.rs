@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 use crate::dispatch::attempt::stop::until_grace_ends;
 use crate::dispatch::call::call_record::{CallRecord, CallResult};
 use crate::dispatch::context::BatchContext;
+use crate::dispatch::call::record::add_cause;
 use crate::event::{BlockReason, RunChanges, ToolExecution};
-use crate::guard::{CatchPanic, Panic};
+use crate::guard::await_guarded;
 use crate::message::{ToolCall, ToolResult};
 use crate::tool::{RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
@@ -276,21 +277,21 @@ impl Interceptors {
     ) -> Option<CallResult> {
         let id = call.id.clone();
         for interceptor in &self.0 {
-            let panicked = |Panic(_)| InterceptAction::Block("an interceptor panicked".into());
             let mut ctx = InterceptContext { run, changes: std::mem::take(changes) };
-            let action =
-                CatchPanic::new(|| interceptor.before_call(call, &mut ctx), panicked).await;
+            let action = await_guarded(|| interceptor.before_call(call, &mut ctx)).await;
             *changes = ctx.changes;
             call.id.clone_from(&id);
-            match action {
-                InterceptAction::Run => {}
-                InterceptAction::Return(output) => return Some(Ok(output)),
-                InterceptAction::Block(reason) => {
-                    let text = format!("The call was blocked: {reason}");
-                    let error = ToolError::new(ToolErrorKind::Denied, text);
-                    return Some(Err(record.block((BlockReason::Interceptor, error))));
-                }
-            }
+            let blocked = |reason: &str| {
+                ToolError::new(ToolErrorKind::Denied, format!("The call was blocked: {reason}"))
+            };
+            let error = match action {
+                Ok(InterceptAction::Run) => continue,
+                Ok(InterceptAction::Return(output)) => return Some(Ok(output)),
+                Ok(InterceptAction::Block(reason)) => blocked(&reason),
+                Err(panic) => blocked("an interceptor panicked")
+                    .with_source(format!("an interceptor {panic} before the call")),
+            };
+            return Some(Err(record.block((BlockReason::Interceptor, error))));
         }
         None
     }
@@ -307,16 +308,7 @@ impl Interceptors {
     ) -> ToolExecution {
         let id = execution.result.call.clone();
         for interceptor in self.0.iter().rev() {
-            let hook = CatchPanic::new(
-                || {
-                    let hook = interceptor.after_call(&mut execution, &run);
-                    Box::pin(async {
-                        hook.await;
-                        Ok(())
-                    })
-                },
-                Err,
-            );
+            let hook = await_guarded(|| interceptor.after_call(&mut execution, &run));
             let failure = match until_grace_ends(batch, hook).await {
                 Some(Ok(())) => None,
                 Some(Err(panic)) => Some(format!("an interceptor {panic} after the call")),
@@ -336,10 +328,7 @@ impl Interceptors {
 /// nothing that an interceptor could have removed, and stays.
 #[cold]
 fn withhold_result(execution: &mut ToolExecution, failure: String) {
-    execution.cause = Some(match execution.cause.take() {
-        Some(cause) => format!("{failure}; {cause}"),
-        None => failure,
-    });
+    add_cause(execution, failure);
     if execution.is_blocked() {
         return;
     }

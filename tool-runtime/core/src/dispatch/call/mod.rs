@@ -139,7 +139,8 @@ fn run_with_policy<'c>(
                 end_attempt(ctx, record).await;
                 if let Some(open) = record.open_attempt.take() {
                     let hooks = &batch.state.policy.attempt_hooks;
-                    until_grace_ends(batch, hooks.after_attempt(&open, ctx, &result)).await;
+                    let after = hooks.after_attempt(&open, ctx, &result, record);
+                    until_grace_ends(batch, after).await;
                 }
                 result
             }

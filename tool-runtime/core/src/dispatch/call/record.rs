@@ -15,8 +15,9 @@ pub(crate) fn into_execution(
     batch: &BatchContext,
     ctx: ToolContext,
     result: CallResult,
-    record: CallRecord,
+    mut record: CallRecord,
 ) -> ToolExecution {
+    let failures = record.take_failures();
     let finished = ctx.into_finished();
     let (call, modified_call) = match record.original_call {
         Some(original) if *original != finished.call => (*original, Some(Box::new(finished.call))),
@@ -52,6 +53,9 @@ pub(crate) fn into_execution(
     execution.has_detached_thread = record.has_detached_thread;
     if let Some(error) = error {
         record_error(&mut execution, error);
+    }
+    if let Some(failures) = failures {
+        add_cause(&mut execution, failures);
     }
     if let Some(meter) = &batch.scope.usage_meter
         && !execution.effects.is_empty()
@@ -95,6 +99,15 @@ fn record_error(execution: &mut ToolExecution, mut error: ToolError) {
     if execution.suspended_state.is_some() && execution.blocked_by.is_none() {
         execution.blocked_by = Some(BlockReason::Pending);
     }
+}
+
+/// Adds a failure of code of the program, such as a hook, before the other causes.
+#[cold]
+pub(super) fn add_cause(execution: &mut ToolExecution, failure: String) {
+    execution.cause = Some(match execution.cause.take() {
+        Some(cause) => format!("{failure}; {cause}"),
+        None => failure,
+    });
 }
 
 /// Returns the events at the end of a call: that it was blocked or cancelled, and its execution.

@@ -1,7 +1,7 @@
 //! Approvals and permissions of calls.
 
 use tool_runtime::dispatch::{
-    Approval, ApprovalRequest, Approver, Batch, CallPermission, Dispatch, Permissions, Previewer,
+    Approval, ApprovalRequest, Approver, Batch, Dispatch, Permissions, Previewer,
 };
 use tool_runtime::event::Origin;
 use tool_runtime::{Arguments, Permission, Policy, RunContext, async_trait};
@@ -383,14 +383,13 @@ async fn first_preview_is_shown_without_secrets() {
 #[tokio::test]
 async fn predicate_gives_the_reason_that_the_model_reads() {
     let limit = |reason: &'static str| {
-        Permissions::default().when(move |request, _| {
+        Permissions::default().deny_when(move |request, _| {
             let amount = request.arguments["amount"].as_u64()?;
-            (amount > 9).then(|| CallPermission::deny(reason))
+            (amount > 9).then(|| reason.to_owned())
         })
     };
-    let allows = |permissions: Permissions| {
-        permissions.when(|_, _| Some(CallPermission::from(Permission::Allow)))
-    };
+    let allows = |permissions: Permissions| permissions.when(|_, _| Some(Permission::Allow));
+    let ignores = |permissions: Permissions| permissions.when(|_, _| None).deny_when(|_, _| None);
     let denies = |permissions: Permissions| permissions.when(|_, _| Some(Permission::Deny));
     let reason = "at most 9 at a time.";
     let with_reason = "`pay` is not allowed here: at most 9 at a time.";
@@ -401,6 +400,7 @@ async fn predicate_gives_the_reason_that_the_model_reads() {
         // A denial without a reason does not hide the reason of another one.
         (denies(limit(reason)), [without, with_reason]),
         (denies(Permissions::default()), [without, without]),
+        (ignores(allows(limit(reason))), ["Ada has 9 more", with_reason]),
         (limit(reason).tool("pay", Permission::Allow), ["Ada has 9 more", with_reason]),
         // The predicates examine no call that is denied already.
         (limit(reason).tool("pay", Permission::Deny), [without, without]),

@@ -85,7 +85,7 @@ fn check_arguments(call: &CallContext<'_>) -> Result<(), ToolError> {
 /// Applies the permission of a call, and asks the approver if necessary.
 async fn decide(
     call: &mut CallContext<'_>,
-    CallPermission { permission, reason, .. }: CallPermission,
+    CallPermission { permission, reason }: CallPermission,
     request: &ApprovalRequest,
 ) -> Result<(), ToolError> {
     let CallContext { batch, entry, ctx, .. } = *call;

@@ -12,47 +12,12 @@ type Rule = (String, Permission);
 type Predicate = dyn Fn(&ApprovalRequest, &RunContext<'_>) -> Option<CallPermission> + Send + Sync;
 
 /// The permission of one call, with the reason of a denial, which the model reads.
-///
-/// A predicate of [`Permissions::when`] returns it, or a [`Permission`] without a reason.
-///
-/// ```
-/// use tool_runtime::dispatch::{CallPermission, Permissions};
-/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, tool, tools};
-///
-/// /// Deletes a file.
-/// #[tool]
-/// async fn delete(path: String) {}
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
-/// let permissions = Permissions::default().when(|request, _| {
-///     let path = request.arguments["path"].as_str()?;
-///     path.starts_with('/').then(|| CallPermission::deny("send a path below the workspace."))
-/// });
-/// let dispatcher = Dispatcher::new(Registry::try_from(tools![delete])?)
-///     .policy(Policy::new().permissions(permissions));
-/// let call = ToolCall::new("1", "delete", r#"{"path": "/etc/passwd"}"#);
-/// let executions = dispatcher.dispatch(vec![call]).await;
-/// let text = "`delete` is not allowed here: send a path below the workspace.";
-/// assert_eq!(executions[0].result.text, text);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CallPermission {
-    /// The permission of the call.
-    pub permission: Permission,
-    /// Why the call is denied.
-    pub reason: Option<String>,
+pub(in crate::dispatch) struct CallPermission {
+    pub(in crate::dispatch) permission: Permission,
+    pub(in crate::dispatch) reason: Option<String>,
 }
 
 impl CallPermission {
-    /// Denies the call for a reason, which the model reads after `is not allowed here: `.
-    pub fn deny(reason: impl Into<String>) -> Self {
-        Self { permission: Permission::Deny, reason: Some(reason.into()) }
-    }
-
     /// Returns the order of permissions. A denial with a reason comes last, so that no other denial
     /// hides the reason.
     fn strictness(&self) -> (u8, bool) {
@@ -79,9 +44,9 @@ impl From<Permission> for CallPermission {
 /// 2. A rule for the provider of the tool, by [`provider`](Self::provider).
 /// 3. The permission that the tool declares.
 ///
-/// If the result is not [`Permission::Deny`], the predicates of [`when`](Self::when) examine the
-/// arguments of each call. A predicate that returns a permission overrides the result; of several,
-/// the strictest applies.
+/// If the result is not [`Permission::Deny`], the predicates of [`when`](Self::when) and
+/// [`deny_when`](Self::deny_when) examine the arguments of each call. A predicate that returns a
+/// permission overrides the result; of several, the strictest applies.
 ///
 /// ```
 /// use tool_runtime::dispatch::Permissions;
@@ -145,15 +110,66 @@ impl Permissions {
     /// Adds a predicate that examines each call that is not already denied: its arguments, and the
     /// run that it belongs to.
     ///
-    /// The predicate returns a [`Permission`], or a [`CallPermission`] with the reason that the
-    /// model reads. It returns `None` to leave the permission of the tool unchanged. A predicate
-    /// that panics denies the call.
+    /// The predicate returns `None` to leave the permission of the tool unchanged. A predicate that
+    /// panics denies the call. To deny a call with a reason, use [`deny_when`](Self::deny_when).
     #[must_use]
-    pub fn when<P: Into<CallPermission>>(
-        mut self,
-        predicate: impl Fn(&ApprovalRequest, &RunContext<'_>) -> Option<P> + Send + Sync + 'static,
+    pub fn when(
+        self,
+        predicate: impl Fn(&ApprovalRequest, &RunContext<'_>) -> Option<Permission>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
-        self.predicates.push(Arc::new(move |request, run| predicate(request, run).map(Into::into)));
+        self.predicate(move |request, run| predicate(request, run).map(Into::into))
+    }
+
+    /// Adds a predicate that denies calls, and returns the reason that the model reads.
+    ///
+    /// The reason follows `is not allowed here: `, so write what the model may do instead. The
+    /// predicate returns `None` to leave the permission of the tool unchanged. A predicate that
+    /// panics denies the call.
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::Permissions;
+    /// use tool_runtime::{Dispatcher, Policy, Registry, tool, tools};
+    ///
+    /// /// Deletes a file.
+    /// #[tool]
+    /// async fn delete(path: String) {}
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let permissions = Permissions::default().deny_when(|request, _| {
+    ///     let path = request.arguments["path"].as_str()?;
+    ///     path.starts_with('/').then(|| "send a path below the workspace.".to_owned())
+    /// });
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![delete])?)
+    ///     .policy(Policy::new().permissions(permissions));
+    /// let execution = dispatcher.call("delete", serde_json::json!({ "path": "/etc" })).await;
+    /// let text = "`delete` is not allowed here: send a path below the workspace.";
+    /// assert_eq!(execution.result.text, text);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn deny_when(
+        self,
+        predicate: impl Fn(&ApprovalRequest, &RunContext<'_>) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.predicate(move |request, run| {
+            let reason = predicate(request, run)?;
+            Some(CallPermission { permission: Permission::Deny, reason: Some(reason) })
+        })
+    }
+
+    fn predicate(
+        mut self,
+        predicate: impl Fn(&ApprovalRequest, &RunContext<'_>) -> Option<CallPermission>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.predicates.push(Arc::new(predicate));
         self
     }
 

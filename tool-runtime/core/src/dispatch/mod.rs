@@ -52,17 +52,7 @@ pub use call::intercept::{InterceptAction, InterceptContext, Interceptor};
 pub use limits::circuits::Breakers;
 pub use limits::concurrency::Concurrency;
 pub use limits::rate::RateLimits;
-pub use policy::{Breaker, CallPermission, IntoStrings, Permissions, Policy};
-pub use approval_request::ApprovalRequest;
-pub use approve::{Approver, AskLater};
-pub use attempt_hook::{Attempt, AttemptAction, AttemptHook};
-pub use circuits::Breakers;
-pub use concurrency::Concurrency;
-pub use intercept::{InterceptAction, InterceptContext, Interceptor};
-pub use invoke::invoke;
 pub use policy::{Breaker, IntoStrings, Permissions, Policy};
-pub use preview::Previewer;
-pub use rate::RateLimits;
 
 pub use crate::tool::{
     Approval, Batch, CallAnswer, Decision, Dispatch, Resumption, RunContext, RunInfo, SuspendedCall,

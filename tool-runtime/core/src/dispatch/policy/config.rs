@@ -129,6 +129,10 @@ impl Policy {
     /// Sets a function that decides on calls of tools with `permission = "ask"`, instead of an
     /// [`Approver`].
     ///
+    /// The future of the function can't borrow from the function. An `async` closure that uses a
+    /// captured value borrows it, so clone the value for each request instead:
+    /// `move |request| { let limit = Arc::clone(&limit); async move { … } }`.
+    ///
     /// ```
     /// use tool_runtime::dispatch::Approval;
     /// use tool_runtime::{Dispatcher, Policy, Registry, tool, tools};

@@ -1,7 +1,7 @@
 //! The state that a dispatcher keeps of the runs whose batches it receives.
 
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Batch, Dispatch};
-use tool_runtime::event::{Origin, RunId};
+use tool_runtime::event::{Origin, Recorder, RunId};
 use tool_runtime::{RunContext, async_trait};
 
 use super::*;
@@ -87,6 +87,59 @@ async fn approvals_and_secrets_of_a_run_end_with_it() {
 }
 
 #[tokio::test]
+async fn eviction_of_secrets_and_approvals_is_reported() {
+    let recorder = Recorder::new(10_000);
+    let evicted = || -> Vec<RunId> {
+        let events = recorder.events_of_action("run", "state_evicted");
+        events.iter().map(|event| event.origin.run).collect()
+    };
+    let dispatcher = secretive().observer(recorder.clone());
+    // The run without a secret loses nothing.
+    call(&dispatcher, 1.into(), "repeat", r#"{"text": "So."}"#).await;
+    for run in 2..=1_024 {
+        log_in(&dispatcher, run.into(), 1).await;
+    }
+    assert_eq!(evicted(), []);
+    log_in(&dispatcher, 1_025.into(), 1).await;
+    assert_eq!(evicted(), []);
+    log_in(&dispatcher, 1_026.into(), 1).await;
+    assert_eq!(evicted(), [2.into()]);
+
+    let recorder = Recorder::new(100_000);
+    let policy = Policy::new().approver(Counts::default());
+    let signing = super::dispatcher(tools![sign]).policy(policy).observer(recorder.clone());
+    for run in 1..=1_026 {
+        call(&signing, run.into(), "sign", "{}").await;
+    }
+    let events = recorder.events_of_action("run", "state_evicted");
+    let evicted: Vec<_> = events.iter().map(|event| event.origin.run).collect();
+    assert_eq!(evicted, [1.into(), 2.into()]);
+}
+
+/// Waits until it is released.
+#[tool(effect = "none")]
+async fn wait(#[arg(secret)] password: String, ctx: &ToolContext) -> String {
+    ctx.get::<Arc<tokio::sync::Notify>>().unwrap().notified().await;
+    password
+}
+
+#[tokio::test]
+async fn secrets_of_a_batch_in_flight_are_not_evicted() {
+    let release = Arc::new(tokio::sync::Notify::new());
+    let dispatcher = dispatcher(tools![login, repeat, wait]).extension(Arc::clone(&release));
+    let waiting = call(&dispatcher, 7.into(), "wait", r#"{"password": "pass-000007"}"#);
+    let others = async {
+        for run in 100..1_300 {
+            log_in(&dispatcher, run.into(), 1).await;
+        }
+        assert!(is_redacted(&dispatcher, 7.into(), 7).await);
+        release.notify_one();
+    };
+    let (execution, ()) = tokio::join!(waiting, others);
+    assert_eq!(execution.result.text, "[redacted]");
+}
+
+#[tokio::test]
 async fn run_that_was_used_least_recently_is_evicted() {
     let (dispatcher, counts) = (secretive(), Counts::default());
     let signing = super::dispatcher(tools![sign]).policy(Policy::new().approver(counts.clone()));
@@ -112,7 +165,8 @@ async fn run_that_was_used_least_recently_is_evicted() {
 /// They share an entry that never ends by itself.
 #[tokio::test]
 async fn secrets_outside_of_a_run_are_kept_for_a_limited_number_of_batches() {
-    let (dispatcher, outside) = (secretive(), RunId::default());
+    let (recorder, outside) = (Recorder::new(100_000), RunId::default());
+    let dispatcher = secretive().observer(recorder.clone());
     for batch in 1..=3_000 {
         log_in(&dispatcher, outside, batch).await;
     }
@@ -121,4 +175,6 @@ async fn secrets_outside_of_a_run_are_kept_for_a_limited_number_of_batches() {
     {
         assert_eq!(is_redacted(&dispatcher, outside, number).await, is_present, "{number}");
     }
+    let evicted = recorder.events_of_action("run", "state_evicted");
+    assert_eq!(evicted.len(), 1);
 }

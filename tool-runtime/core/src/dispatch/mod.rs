@@ -332,9 +332,11 @@ impl Dispatcher {
     /// calls contained, and the outputs of its pure tools.
     ///
     /// Call it when a run whose [batches](Batch::origin) this dispatcher received has ended.
-    /// Without it, the state of the 1,024 runs that were used last is kept. An
-    /// [`Agent`](crate::Agent) ends its own runs. Batches outside of a run count as one run,
-    /// [`RunId::default`], in which the secrets of the last 1,024 batches at least are redacted.
+    /// Without it, the state of the 1,024 runs that were used last is kept, and that of runs with a
+    /// batch in flight; [`RunEvent::StateEvicted`](crate::event::RunEvent::StateEvicted) reports
+    /// each other one that had approvals or secrets. An [`Agent`](crate::Agent) ends its own runs.
+    /// Batches outside of a run count as one run, [`RunId::default`], in which the secrets of the
+    /// last 1,024 batches at least are redacted.
     ///
     /// ```
     /// use tool_runtime::dispatch::{Batch, Dispatch};

@@ -2,8 +2,9 @@
 //! secrets that its calls contained.
 //!
 //! The program may end a run explicitly. Otherwise, the run that was used least recently is evicted
-//! when there are too many. Batches outside of a run share one entry, whose secrets are kept for a
-//! number of batches.
+//! when there are too many; a run with a batch in flight is not, because its secrets are redacted.
+//! Batches outside of a run share one entry, whose secrets are kept for a number of batches. Each
+//! eviction that loses something is reported.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -31,6 +32,8 @@ struct RunTable {
     runs: HashMap<RunId, RunEntry>,
     /// Counts the uses of all runs.
     clock: u64,
+    /// The runs of which something was evicted and that were not reported.
+    evicted: Vec<RunId>,
 }
 
 #[derive(Default)]
@@ -39,6 +42,18 @@ struct RunEntry {
     redactor: Option<Redactor>,
     batches: u32,
     last_use: u64,
+}
+
+impl RunEntry {
+    /// Whether no batch of the run redacts its secrets now.
+    fn is_idle(&self) -> bool {
+        self.redactor.as_ref().is_none_or(|redactor| !redactor.is_shared())
+    }
+
+    /// Whether eviction loses an approval or a secret.
+    fn holds_anything(&self) -> bool {
+        !self.approved.is_empty() || self.redactor.as_ref().is_some_and(Redactor::has_collected)
+    }
 }
 
 impl Runs {
@@ -70,12 +85,18 @@ impl Runs {
         let entry = table.of(run);
         let redactor = entry.redactor.get_or_insert_with(|| configured.for_run());
         if run == RunId::default() {
-            if entry.batches.is_multiple_of(MAX_BATCHES) {
-                redactor.start_generation();
-            }
+            let evicts = entry.batches.is_multiple_of(MAX_BATCHES) && redactor.start_generation();
             entry.batches = entry.batches.wrapping_add(1);
+            let redactor = redactor.clone();
+            table.evicted.extend(evicts.then_some(run));
+            return redactor;
         }
         redactor.clone()
+    }
+
+    /// Returns the runs of which something was evicted since the last call.
+    pub(super) fn take_evicted(&self) -> Vec<RunId> {
+        std::mem::take(&mut self.lock().evicted)
     }
 
     /// Removes the entry of a run.
@@ -99,9 +120,15 @@ impl RunTable {
     fn of(&mut self, run: RunId) -> &mut RunEntry {
         self.clock += 1;
         if self.runs.len() >= MAX_RUNS && !self.runs.contains_key(&run) {
-            let least_recent = self.runs.iter().min_by_key(|(_, entry)| entry.last_use);
-            if let Some(run) = least_recent.map(|(run, _)| *run) {
-                self.runs.remove(&run);
+            let idle = self
+                .runs
+                .iter()
+                .filter(|(run, entry)| **run != RunId::default() && entry.is_idle());
+            let least_recent = idle.min_by_key(|(_, entry)| entry.last_use).map(|(run, _)| *run);
+            if let Some(run) = least_recent
+                && self.runs.remove(&run).is_some_and(|entry| entry.holds_anything())
+            {
+                self.evicted.push(run);
             }
         }
         let entry = self.runs.entry(run).or_default();

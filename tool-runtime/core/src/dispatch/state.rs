@@ -13,7 +13,7 @@ use crate::dispatch::limits::concurrency::ConcurrencyLimits;
 use crate::dispatch::limits::rate::RateLimiters;
 use crate::dispatch::rules::rule_reports::RuleReports;
 use crate::event::clock::Clock;
-use crate::event::{Observers, RunId};
+use crate::event::{Event, Observers, Origin, RunEvent, RunId};
 use crate::registry::{Entry, Snapshot};
 use crate::secret::Redactor;
 use crate::tool::{DetachedThreads, Extensions, Permission, RunApproval};
@@ -141,7 +141,18 @@ impl DispatchState {
     fn redactor_of_run(&self, tools: &Snapshot, run: RunId) -> Redactor {
         let redactor = self.runs.redactor(run, &self.redactor);
         redactor.register_tools(tools.schemas());
+        self.report_evicted_runs();
         redactor
+    }
+
+    /// Emits the runs of which approvals or secrets were evicted.
+    pub(super) fn report_evicted_runs(&self) {
+        let redactor = self.redactor.is_active().then_some(&self.redactor);
+        for run in self.runs.take_evicted() {
+            let origin = Origin::new(run, 0);
+            self.observers
+                .emit(redactor, || Event::new(origin, self.clock.now(), RunEvent::StateEvicted));
+        }
     }
 
     /// Removes all that is kept of a run.

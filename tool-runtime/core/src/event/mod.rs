@@ -150,6 +150,7 @@ impl Event {
             | EventKind::Tool(ToolEvent::Started { .. }) => "started",
             EventKind::Run(RunEvent::MessageAdded { .. }) => "said",
             EventKind::Run(RunEvent::RuleUnmatched(_)) => "rule_unmatched",
+            EventKind::Run(RunEvent::StateEvicted) => "state_evicted",
             EventKind::Run(RunEvent::Finished { .. }) | EventKind::Tool(ToolEvent::Finished(_)) => {
                 "finished"
             }

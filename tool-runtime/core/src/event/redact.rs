@@ -17,7 +17,7 @@ impl Redactor {
     /// Redacts all texts of an event, for observers.
     pub(super) fn redact_event(&self, event: &mut Event) {
         match &mut event.kind {
-            EventKind::Log(LogEvent::Dropped { .. }) => {}
+            EventKind::Log(LogEvent::Dropped { .. }) | EventKind::Run(RunEvent::StateEvicted) => {}
             EventKind::Run(RunEvent::Started { parent_run: _, agent, session, metadata }) => {
                 self.redact_option(agent);
                 self.redact_option(session);

@@ -66,6 +66,13 @@ pub enum RunEvent {
     /// A permission, limit or preference of the program applies to no tool of the registry, such as
     /// one for a misspelled name. Each rule is reported once.
     RuleUnmatched(UnmatchedRule),
+    /// A [`Dispatcher`](crate::Dispatcher) without an agent evicted approvals for the run, or
+    /// secrets that its calls contained, because it serves too many runs.
+    ///
+    /// Further calls of the run are asked about again, and these secrets are not redacted in them.
+    /// For calls outside of a run, the secrets of the oldest batches are evicted. To end runs
+    /// before that, call [`Dispatcher::end_run`](crate::Dispatcher::end_run).
+    StateEvicted,
     /// The run ended, or paused until a decision arrives.
     Finished {
         /// The [code](crate::StopReason::code) of the stop reason; `None` if the model answered.

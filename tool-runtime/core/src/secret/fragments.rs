@@ -21,6 +21,10 @@ pub(super) struct Fragments {
 }
 
 impl Fragments {
+    pub(super) fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
     /// Adds the fragments of a text.
     pub(super) fn insert_all(&mut self, text: &str) {
         for fragment in text.split(is_separator).filter(|it| it.len() >= MIN_LEN) {

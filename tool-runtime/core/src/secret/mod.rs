@@ -86,6 +86,8 @@ struct SharedSecrets {
 struct Collected {
     /// The values of secret arguments.
     secrets: Arc<Secrets>,
+    /// The number of these values.
+    value_count: usize,
     /// Fragments of unparsable arguments, any of which may be secret.
     fragments: Arc<Fragments>,
 }
@@ -104,12 +106,22 @@ impl Redactor {
         Self::with_configured(Arc::clone(&self.shared.configured))
     }
 
-    /// Starts a generation: what was collected before the last generation is evicted.
-    pub(crate) fn start_generation(&self) {
-        let last = self.recent().replace(Collected::default());
-        if let Some(last) = last {
-            *self.collected() = last;
-        }
+    /// Starts a generation: what was collected before the last generation is evicted. Returns
+    /// whether there was anything.
+    pub(crate) fn start_generation(&self) -> bool {
+        let Some(last) = self.recent().replace(Collected::default()) else { return false };
+        let remaining = last.len();
+        std::mem::replace(&mut *self.collected(), last).len() > remaining
+    }
+
+    /// Whether secrets were collected.
+    pub(crate) fn has_collected(&self) -> bool {
+        self.collected().len() > 0
+    }
+
+    /// Whether there are other clones of this redactor.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.shared) > 1
     }
 
     fn with_configured(configured: Arc<Secrets>) -> Self {
@@ -175,7 +187,7 @@ impl Redactor {
     }
 
     fn search<T>(&self, search: impl FnOnce(Targets<'_>) -> T) -> T {
-        let Collected { secrets, fragments } = self.collected().clone();
+        let Collected { secrets, fragments, .. } = self.collected().clone();
         search(Targets { secrets: [&self.shared.configured, &secrets], fragments: &fragments })
     }
 
@@ -400,9 +412,15 @@ impl Collected {
     fn add(&mut self, texts: &[String]) {
         let new: Vec<_> = texts.iter().filter(|text| !self.secrets.contains(text)).collect();
         if !new.is_empty() {
+            self.value_count += new.len();
             let secrets = Arc::make_mut(&mut self.secrets);
             secrets.insert_all(new.into_iter().map(String::as_str));
         }
+    }
+
+    /// Returns the number of values and fragments.
+    fn len(&self) -> usize {
+        self.value_count + self.fragments.len()
     }
 }
 

@@ -76,6 +76,10 @@ impl Screen {
             EventKind::Run(RunEvent::RuleUnmatched(rule)) => {
                 vec![line(Sign::Failed, join_columns(["rule".into(), excerpt(&rule.to_string())]))]
             }
+            EventKind::Run(RunEvent::StateEvicted) => {
+                let text = "approvals and secrets of a run were evicted";
+                vec![line(Sign::Failed, join_columns(["dispatcher".into(), text.into()]))]
+            }
             EventKind::Run(event @ RunEvent::Finished { .. }) => {
                 let removed = self.running.remove(&key(origin, None));
                 let removed = removed.map(|running| Change::Remove(running.number));

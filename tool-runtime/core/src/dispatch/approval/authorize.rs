@@ -114,6 +114,8 @@ async fn decide(
             let decision =
                 approvals.decide(request, ctx.run_context(), runs, batch.decisions(), on_request);
             let (decided_by, decision) = decision.await;
+            // An approval for the run may have evicted those of another one.
+            batch.state.report_evicted_runs();
             call.record.decided_by.clone_from(&decided_by);
             if let Err(blocked) = decision {
                 call.record.void_decision = void_decision;

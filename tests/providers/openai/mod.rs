@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use support::canned::Canned;
 use support::server::{Reply, Server};
-use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
+use tool_runtime::event::{EventKind, ModelEvent, Recorder, ToolEvent};
 use tool_runtime::providers::OpenAi;
 use tool_runtime::{
     Agent, ChatModel, ChatOptions, ChatRequest, FinishReason, Message, StopReason, Tools, tool,
@@ -135,6 +135,30 @@ async fn invalid_names_are_replaced() {
         sent_calls.iter().map(|call| call["function"]["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["bad_name_", "unknown", "forecast"]);
     assert!(messages[1]["content"].as_str().unwrap().contains(r"`bad name\n`"));
+}
+
+#[tokio::test]
+async fn option_that_is_left_out_is_a_warning() {
+    let whole = || Reply::message(json!({ "content": "Hi" }));
+    let stream = "data: {\"choices\": [{\"delta\": {\"content\": \"Hi\"}}]}\n\ndata: [DONE]\n\n";
+    let server = Server::start([whole(), whole(), Reply::new(200, stream)]).await;
+    let model = OpenAi::new(server.base_url(), "gpt-5");
+    let options = ChatOptions::default().temperature(1.0).extra("seed", 7);
+    let recorder = Recorder::new(100);
+    let agent = Agent::new(model.clone(), Tools::new()).options(options.clone());
+    agent.observer(recorder.clone()).run("Hello").await.unwrap();
+    let expected = "unsupported by model `gpt-5`: `temperature`, which is left out";
+    let [event] = recorder.events_of_action("model", "client_warning").try_into().unwrap();
+    let EventKind::Model(ModelEvent::ClientWarning { reason }) = event.kind else { panic!() };
+    assert_eq!(reason, expected);
+
+    let messages = [Message::user("Hello")];
+    let request = ChatRequest::new(&messages).options(&options);
+    assert_eq!(model.reply(request).await.unwrap().warnings, [expected]);
+    assert_eq!(model.stream(request, &mut |_| ()).await.unwrap().warnings, [expected]);
+    for request in server.requests() {
+        assert_eq!((request.body.get("temperature"), &request.body["seed"]), (None, &json!(7)));
+    }
 }
 
 /// A truncated reply is not an answer, and the conversation can continue.

@@ -158,6 +158,7 @@ impl Event {
             | EventKind::Tool(ToolEvent::ApprovalRequested { .. }) => "asked",
             EventKind::Model(ModelEvent::Replied { .. }) => "replied",
             EventKind::Model(ModelEvent::SummaryFailed { .. }) => "summary_failed",
+            EventKind::Model(ModelEvent::ClientWarning { .. }) => "client_warning",
             EventKind::Model(ModelEvent::HookWarning { .. }) => "hook_warning",
             EventKind::Model(ModelEvent::ExtractionFailed { .. }) => "extraction_failed",
             EventKind::Model(ModelEvent::ValidationFailed { .. }) => "validation_failed",

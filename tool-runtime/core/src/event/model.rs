@@ -57,6 +57,12 @@ pub enum ModelEvent {
         /// The problem in words, for operators.
         reason: String,
     },
+    /// The client of the model deviated from the request, such as by leaving out an option that the
+    /// model refuses: one of [`ChatReply::warnings`](crate::ChatReply::warnings).
+    ClientWarning {
+        /// The deviation in words, for operators.
+        reason: String,
+    },
     /// A reply did not contain what the driver, or a [typed extraction](crate::Agent::extract),
     /// asked for.
     ///

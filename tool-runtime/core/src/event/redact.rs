@@ -52,7 +52,9 @@ impl Redactor {
             }
             EventKind::Model(ModelEvent::Requested) => {}
             EventKind::Model(
-                ModelEvent::SummaryFailed { reason } | ModelEvent::HookWarning { reason },
+                ModelEvent::SummaryFailed { reason }
+                | ModelEvent::HookWarning { reason }
+                | ModelEvent::ClientWarning { reason },
             ) => self.redact(reason),
             EventKind::Model(ModelEvent::Replied {
                 text,

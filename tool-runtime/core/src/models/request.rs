@@ -117,6 +117,10 @@ pub struct ChatReply {
     /// The tokens that the request took, if the provider reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// The deviations of the client from the request, for operators: each is emitted as
+    /// [`ModelEvent::ClientWarning`](crate::event::ModelEvent::ClientWarning).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// The reason why a model stopped generating its reply.

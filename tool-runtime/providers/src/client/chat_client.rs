@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
 use crate::client::Client;
@@ -82,7 +83,7 @@ impl<C: Codec> Client<C> {
         if let Some(members) = body.as_object_mut() {
             add_extra(members, &request.options.extra, C::NESTED_OPTIONS)?;
         }
-        self.codec.fit(&self.model, &mut body)?;
+        let warnings = self.fit(&mut body)?;
         if !paused.iter().all(|reply| self.codec.resume(&mut body, reply, &names)) {
             return Ok(None);
         }
@@ -91,7 +92,21 @@ impl<C: Codec> Client<C> {
             names: Arc::new(names),
             http: self.connection.exchange(&path, query, &body, C::key_header)?,
             max_calls: usize::try_from(self.max_calls).unwrap_or(usize::MAX),
+            warnings,
         }))
+    }
+
+    /// Fits a body to what the model accepts. Returns a warning for each option that is left out.
+    fn fit(&self, body: &mut Value) -> Result<Vec<String>, ModelError> {
+        let names = |body: &Value| -> Vec<String> {
+            body.as_object().map(|members| members.keys().cloned().collect()).unwrap_or_default()
+        };
+        let before = names(body);
+        self.codec.fit(&self.model, body)?;
+        let left_out = before.into_iter().filter(|name| body.get(name).is_none());
+        let model = &self.model;
+        let warning = |name| format!("unsupported by model `{model}`: `{name}`, which is left out");
+        Ok(left_out.map(warning).collect())
     }
 
     /// Returns the exchange that continues a reply which the provider has paused, or else the whole
@@ -159,6 +174,7 @@ impl<C: Codec> Client<C> {
 impl<C: Codec> ChatModel for Client<C> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         let mut exchange = self.exchange(request, false)?;
+        let warnings = mem::take(&mut exchange.warnings);
         let mut paused = Vec::new();
         loop {
             let decode = |body| -> BoxFuture<'_, _> { Box::pin(exchange.decode(body)) };
@@ -170,7 +186,7 @@ impl<C: Codec> ChatModel for Client<C> {
             };
             match self.after_reply(request, &mut paused, reply, false)? {
                 ControlFlow::Continue(next) => exchange = next,
-                ControlFlow::Break(reply) => return Ok(reply),
+                ControlFlow::Break(reply) => return Ok(ChatReply { warnings, ..reply }),
             }
         }
     }
@@ -181,6 +197,7 @@ impl<C: Codec> ChatModel for Client<C> {
         deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         let mut exchange = self.exchange(request, true)?;
+        let warnings = mem::take(&mut exchange.warnings);
         let limit = self.connection.timeout;
         let mut paused = Vec::new();
         loop {
@@ -188,7 +205,7 @@ impl<C: Codec> ChatModel for Client<C> {
             let reply = reply.map_err(|_| timeout_error(&exchange.http.url, limit))??;
             match self.after_reply(request, &mut paused, reply, true)? {
                 ControlFlow::Continue(next) => exchange = next,
-                ControlFlow::Break(reply) => return Ok(reply),
+                ControlFlow::Break(reply) => return Ok(ChatReply { warnings, ..reply }),
             }
         }
     }

@@ -29,6 +29,8 @@ pub(crate) struct ChatExchange<'c, C> {
     pub(crate) http: HttpExchange,
     /// The highest number of calls in the reply.
     pub(crate) max_calls: usize,
+    /// The warnings about options that the body leaves out.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl<C: Codec> ChatExchange<'_, C> {

@@ -112,7 +112,9 @@ impl Screen {
             EventKind::Model(ModelEvent::SummaryFailed { reason }) => {
                 vec![line(Sign::Failed, join_columns(["summary".into(), excerpt(reason)]))]
             }
-            EventKind::Model(ModelEvent::HookWarning { reason }) => {
+            EventKind::Model(
+                ModelEvent::HookWarning { reason } | ModelEvent::ClientWarning { reason },
+            ) => {
                 vec![line(Sign::Failed, join_columns(["hook".into(), excerpt(reason)]))]
             }
             EventKind::Tool(ToolEvent::Retried { call, attempt, error, text, delay }) => {

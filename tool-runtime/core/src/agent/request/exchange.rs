@@ -63,7 +63,7 @@ impl ModelExchange<'_, '_> {
         let mut attempt = 1;
         let (mut reply, mut tracker) = loop {
             let mut tracker = DeltaTracker::default();
-            let raw = match &mut deltas {
+            let mut raw = match &mut deltas {
                 None => request_reply(agent.model.as_ref(), prepared.request()).await?,
                 Some(deltas) => {
                     let decoder = guard_driver(|| driver.stream_decoder(request))?;
@@ -72,6 +72,9 @@ impl ModelExchange<'_, '_> {
                 }
             };
             budget.record(prepared.request(), &raw);
+            for reason in std::mem::take(&mut raw.warnings) {
+                emit(ModelEvent::ClientWarning { reason });
+            }
             let mut error = match guard_driver(|| driver.parse(raw, request))? {
                 Ok(reply) => break (reply, tracker),
                 Err(error) => error,

@@ -275,7 +275,8 @@ fn parsed_reply(
         parts.push(AssistantPart::Text { text: answer });
     }
     parts.extend(call.map(AssistantPart::Call));
-    ChatReply { parts, finish_reason: reply.finish_reason, usage: reply.usage }
+    let (finish_reason, usage) = (reply.finish_reason, reply.usage);
+    ChatReply { parts, finish_reason, usage, ..ChatReply::default() }
 }
 
 /// Returns true if the whole text is a value of the schema `output`.

@@ -162,6 +162,9 @@ const PARAMETERS: [&str; 12] = [
     "\n<cwd>/tmp</cwd>\n",
 ];
 
+/// How models describe the parameter in words.
+const PROSE: [&str; 3] = [" cwd is /tmp ", "\nThe cwd is /tmp.\n", " in the cwd /tmp"];
+
 /// The outcome of a call.
 #[derive(Debug, PartialEq)]
 enum Outcome {
@@ -220,12 +223,41 @@ fn is_answer(transcript: &[Message]) -> bool {
 /// Puts each spelling of the parameter at each place of a call.
 fn misplaced(call: &str) -> Vec<String> {
     let parts: Vec<_> = call.split('§').collect();
-    let places = 1..parts.len();
-    let texts = places.flat_map(|at| {
-        let (before, after) = (parts[..at].concat(), parts[at..].concat());
-        PARAMETERS.map(|parameter| format!("{before}{parameter}{after}"))
-    });
-    texts.collect()
+    (1..parts.len()).flat_map(|at| written_at(&parts, at, &PARAMETERS)).collect()
+}
+
+/// Puts prose that names the parameter at each place between the markers of a call.
+fn described(call: &str) -> Vec<String> {
+    let parts: Vec<_> = call.split('§').collect();
+    (2..parts.len() - 1).flat_map(|at| written_at(&parts, at, &PROSE)).collect()
+}
+
+fn written_at(parts: &[&str], at: usize, spellings: &[&str]) -> Vec<String> {
+    let (before, after) = (parts[..at].concat(), parts[at..].concat());
+    spellings.iter().map(|spelling| format!("{before}{spelling}{after}")).collect()
+}
+
+#[tokio::test]
+async fn tool_never_runs_without_a_parameter_in_prose_between_markers() {
+    let mut lost = Vec::new();
+    for (name, call) in CALLS {
+        for text in described(call) {
+            if let Outcome::Lost(result) = outcome(&text, Text::new()).await {
+                lost.push(format!("{name}: {text}\n  => {result}"));
+            }
+        }
+    }
+    assert!(lost.is_empty(), "{} are lost:\n{}", lost.len(), lost.join("\n"));
+}
+
+/// The prose between two calls of a section belongs to the first of them.
+#[tokio::test]
+async fn prose_between_calls_of_a_section_is_quoted() {
+    let kimi = "<|tool_calls_section_begin|><|tool_call_begin|>functions.run:0<|tool_call_argument_begin|>{\"command\": \"rm -rf *\"}<|tool_call_end|> cwd is /tmp <|tool_call_begin|>functions.run:1<|tool_call_argument_begin|>{\"command\": \"ls\", \"cwd\": \"/tmp\"}<|tool_call_end|><|tool_calls_section_end|>";
+    let deepseek = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>run<｜tool▁sep｜>{\"command\": \"rm -rf *\"}<｜tool▁call▁end｜> cwd is /tmp <｜tool▁call▁begin｜>run<｜tool▁sep｜>{\"command\": \"ls\", \"cwd\": \"/tmp\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>";
+    for text in [kimi, deepseek] {
+        assert_eq!(outcome(text, Text::new()).await, Outcome::Quoted, "{text}");
+    }
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@
 //! Source: sgl-project/sglang#4379 and #9446, ollama `model/parsers/deepseek3_test.go`.
 
 use super::super::StartMarker;
-use super::super::grammar::NamedFormat;
+use super::super::grammar::{NamedFormat, Section};
 
 pub(super) const DEEPSEEK: NamedFormat = NamedFormat {
     name: "deepseek",
@@ -38,4 +38,8 @@ pub(super) const DEEPSEEK: NamedFormat = NamedFormat {
         "<|tool▁call▁end|>",
         "<|tool▁calls▁end|>",
     ],
+    section: Some(Section {
+        begins: &["<｜tool▁calls▁begin｜>", "<|tool▁calls▁begin|>"],
+        ends: &["<｜tool▁calls▁end｜>", "<|tool▁calls▁end|>"],
+    }),
 };

@@ -13,7 +13,7 @@
 //! Source: vllm `test_kimi_k2_tool_parser.py`, lablup/mlxcel#766.
 
 use super::super::StartMarker;
-use super::super::grammar::NamedFormat;
+use super::super::grammar::{NamedFormat, Section};
 
 pub(super) const KIMI_K2: NamedFormat = NamedFormat {
     name: "kimi_k2",
@@ -25,4 +25,8 @@ pub(super) const KIMI_K2: NamedFormat = NamedFormat {
     begins: &["<|tool_calls_section_begin|>", "<|tool_call_section_begin|>", "<|tool_call_begin|>"],
     between: &["<|tool_call_argument_begin|>"],
     ends: &["<|tool_call_end|>", "<|tool_calls_section_end|>", "<|tool_call_section_end|>"],
+    section: Some(Section {
+        begins: &["<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"],
+        ends: &["<|tool_calls_section_end|>", "<|tool_call_section_end|>"],
+    }),
 };

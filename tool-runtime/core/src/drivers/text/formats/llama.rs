@@ -31,6 +31,7 @@ pub(super) const FUNCTION_TAG: NamedFormat = NamedFormat {
     begins: &["<function="],
     between: &[">"],
     ends: &["</function>"],
+    section: None,
 };
 
 pub(super) const START_JSON: JsonFormat =

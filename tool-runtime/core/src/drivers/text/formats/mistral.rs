@@ -20,4 +20,5 @@ pub(super) const NAMED: NamedFormat = NamedFormat {
     begins: &["[TOOL_CALLS]"],
     between: &["[ARGS]", ""],
     ends: &["[/TOOL_CALLS]"],
+    section: None,
 };

@@ -17,7 +17,7 @@ pub(super) use self::{
     call_object::{Strictness, begins_ambiguous_call, may_be_call, parse_calls},
     cursor::Cursor,
     json::{JsonFormat, parse_json_calls},
-    named::NamedFormat,
+    named::{NamedFormat, Section},
     python::{PythonFormat, parse_python_arguments, parse_python_call, parse_python_calls},
     stray_tag::{ends_with_stray_tag, is_of_markup, may_hold_tag},
     tagged::{Style, TaggedFormat},

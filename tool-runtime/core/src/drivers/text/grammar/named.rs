@@ -1,10 +1,15 @@
 //! The grammar of formats with a tool's name and a JSON object after a marker.
 
 use super::super::callee::Callee;
+use super::super::leftover::add_leftover;
+use super::super::markup::{beginning, find_first};
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use super::json::marker_strs;
 use super::{Cursor, text_before_any, value_end};
 use crate::message::ToolCall;
+
+/// The longest distance between two markers of a section, in bytes.
+const MAX_DISTANCE: usize = 1024;
 
 /// A format whose calls are a name and an object.
 #[derive(Debug)]
@@ -17,6 +22,16 @@ pub(in crate::drivers::text) struct NamedFormat {
     /// Markers between the name and the object. An empty one means that none is required.
     pub(in crate::drivers::text) between: &'static [&'static str],
     /// Markers that may follow the object.
+    pub(in crate::drivers::text) ends: &'static [&'static str],
+    /// The markers around all calls of a reply, if the format has some. They are among `begins` and
+    /// `ends`.
+    pub(in crate::drivers::text) section: Option<Section>,
+}
+
+/// The markers around the calls of a reply. Between them stand calls alone.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drivers::text) struct Section {
+    pub(in crate::drivers::text) begins: &'static [&'static str],
     pub(in crate::drivers::text) ends: &'static [&'static str],
 }
 
@@ -37,15 +52,65 @@ impl Format for NamedFormat {
         let mut cursor = Cursor::new(input);
         cursor.take(&marker_strs(self.start_markers))?;
         cursor.take_all(self.begins)?;
-        let call = self.call(&mut cursor, tools)?;
+        let start = cursor;
+        let mut call = match self.call(&mut cursor, tools) {
+            Err(NoMatch::Text) => {
+                cursor = start;
+                let before = self.text_before_call(&mut cursor)?;
+                cursor.take_all(self.begins)?;
+                let mut call = self.call(&mut cursor, tools)?;
+                add_leftover(&mut call, before);
+                call
+            }
+            found => found?,
+        };
         let end = cursor.at;
         cursor.take_all(self.ends)?;
-        let end = end + cursor.since(end).trim_end().len();
+        let ends = cursor.since(end).trim_end();
+        let end = match self.text_after_call(ends, &mut cursor)? {
+            None => end + ends.len(),
+            Some(after) => {
+                add_leftover(&mut call, after);
+                cursor.at
+            }
+        };
         Ok(Match::Calls { calls: vec![call], end })
     }
 }
 
 impl NamedFormat {
+    /// Skips the text between the marker that begins a section and the marker of its first call.
+    fn text_before_call<'t>(&self, cursor: &mut Cursor<'t>) -> Result<&'t str, NoMatch> {
+        let section = self.section.ok_or(NoMatch::Text)?;
+        let is_begun = section.begins.iter().any(|begin| cursor.text.starts_with(begin));
+        let text = if is_begun { skip_to_marker(cursor, self.begins)? } else { None };
+        text.ok_or(NoMatch::Text)
+    }
+
+    /// Skips the text between the end of a call and the next marker of its section. `ends` are the
+    /// markers after the call.
+    fn text_after_call<'t>(
+        &self,
+        ends: &str,
+        cursor: &mut Cursor<'t>,
+    ) -> Result<Option<&'t str>, NoMatch> {
+        let Some(section) = self.section else { return Ok(None) };
+        if ends.is_empty() || section.ends.iter().any(|end| ends.contains(end)) {
+            return Ok(None);
+        }
+        let markers: Vec<_> = self.begins.iter().chain(section.ends).copied().collect();
+        let mut next = *cursor;
+        let Some(text) = skip_to_marker(&mut next, &markers)? else { return Ok(None) };
+        // A section that begins here is another one: the last one was not closed.
+        let is_next = section.begins.iter().any(|begin| next.rest().starts_with(begin));
+        if is_next || text.trim().is_empty() {
+            return Ok(None);
+        }
+        *cursor = next;
+        cursor.take_all_or_stay(self.ends)?;
+        Ok(Some(text))
+    }
+
     fn call(&self, cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
         let name = cursor.name()?;
         // Kimi numbers its calls after the name.
@@ -93,6 +158,23 @@ impl NamedFormat {
         cursor.skip(body.len());
         cursor.take_all(&["```"])?;
         tool.call(body.to_owned()).ok_or(NoMatch::Malformed)
+    }
+}
+
+/// Skips the text before the first of `markers`. Returns `None` if none is near.
+fn skip_to_marker<'t>(
+    cursor: &mut Cursor<'t>,
+    markers: &[&str],
+) -> Result<Option<&'t str>, NoMatch> {
+    let rest = cursor.rest();
+    let window = beginning(rest, MAX_DISTANCE);
+    match find_first(window, markers.iter().copied()) {
+        Some(marker) => {
+            cursor.skip(marker.start);
+            Ok(rest.get(..marker.start))
+        }
+        None if window.len() == rest.len() && !cursor.is_complete => Err(NoMatch::Incomplete),
+        None => Ok(None),
     }
 }
 

@@ -42,7 +42,7 @@ impl ToolDefinition {
 
     /// Returns the first word of `text` that is the name of a parameter, at any depth, up to case
     /// and separators.
-    fn parameter_in<'t>(&self, text: &'t str) -> Option<&'t str> {
+    pub(crate) fn parameter_in<'t>(&self, text: &'t str) -> Option<&'t str> {
         let mut names = HashSet::new();
         let mut open = vec![self.parameters.as_value()];
         while let Some(schema) = open.pop() {

@@ -1,7 +1,9 @@
 //! Leftovers around a call: an argument before it or after it, and text before its end marker.
 
+use std::ops::Range;
+use crate::drivers::text::search::marker_index::MarkerCandidate;
 use super::super::markup::{
-    END_TOKENS, WRAPPERS, beginning, find_first, is_markup_word, markup_words,
+    END_TOKENS, WRAPPERS, beginning, ending, find_first, is_markup_word, markup_words,
 };
 use super::super::{Formats, NoMatch, ToolLookup};
 use super::{SEPARATORS, add_leftover, without_first_separators, without_separators};
@@ -40,7 +42,7 @@ impl CallMarkup<'_> {
         let Some(call) = calls.last_mut() else { return Ok(()) };
         let Some(tool) = self.tools.find(&call.name) else { return Ok(()) };
         // Tokens that end a message may follow any text.
-        let is_end = |end: &&str| end.len() > 1 && !END_TOKENS.contains(end);
+        let is_end = |end: &&str| !END_TOKENS.contains(end);
         let ends: Vec<_> = self.ends.iter().copied().filter(is_end).collect();
         let matched = matched.trim_end();
         let is_closed = ends.iter().any(|end| matched.ends_with(end))
@@ -53,10 +55,17 @@ impl CallMarkup<'_> {
         Ok(())
     }
 
-    /// Adds the last line of the text before the calls to the leftover of the first of them, if it
-    /// is an argument.
+    /// Adds the end of the text before the calls to the leftover of the first of them: the text
+    /// inside of their markup, if it names a parameter, or the last line, if it is an argument.
     pub(in crate::drivers) fn add_leftover_before(&self, before: &str, calls: &mut [ToolCall]) {
         let before = before.trim_end();
+        if let Some(call) = calls.first_mut()
+            && let Some(tool) = self.tools.find(&call.name)
+            && let Some(inside) = self.inside_of_markup(before)
+            && tool.parameter_in(inside).is_some()
+        {
+            return add_leftover(call, inside);
+        }
         let (above, line) = before.rsplit_once('\n').unwrap_or(("", before));
         let Some(call) = calls.first_mut() else { return };
         let Some(tool) = self.tools.find(&call.name) else { return };
@@ -69,6 +78,18 @@ impl CallMarkup<'_> {
         {
             add_leftover(call, line);
         }
+    }
+}
+
+impl CallMarkup<'_> {
+    /// Returns the text behind the last marker before a call, unless the marker is quoted or the
+    /// markup is closed.
+    fn inside_of_markup<'t>(&self, before: &'t str) -> Option<&'t str> {
+        let window = ending(before, MAX_DISTANCE);
+        let inside = window.get(self.formats.last_marker_end(window)?..)?;
+        let ends = WRAPPERS.iter().map(|(_, end)| *end).chain(self.ends.iter().copied());
+        let is_closed = ends.filter(|end| end.len() > 1).any(|end| inside.contains(end));
+        (!is_closed && !inside.starts_with(['`', '"', '\''])).then_some(inside)
     }
 }
 
@@ -88,7 +109,12 @@ impl<'t> TextAfter<'t> {
     /// an argument of the tool.
     fn leftover(&self) -> Result<Option<&'t str>, NoMatch> {
         let window = beginning(self.text, MAX_DISTANCE);
-        match find_first(window, self.ends.iter().copied()) {
+        // A bracket may also be a part of the text in a later line.
+        let is_end = |end: &Range<usize>| {
+            let between = window.get(..end.start).unwrap_or_default();
+            end.len() > 1 || !between.trim().contains('\n')
+        };
+        match find_first(window, self.ends.iter().copied()).filter(is_end) {
             Some(end) => {
                 let between = window.get(..end.start).unwrap_or_default();
                 let is_leftover = !without_separators(between).is_empty();

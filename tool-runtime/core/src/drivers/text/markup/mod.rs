@@ -12,7 +12,8 @@ pub(in crate::drivers) use self::members::Members;
 pub(super) use self::{
     members::MemberWalker,
     search::{
-        beginning, find_first, first_line, text_before, text_before_any, without_partial_marker,
+        beginning, ending, find_first, first_line, text_before, text_before_any,
+        without_partial_marker,
     },
     value_end::value_end,
     words::{END_TOKENS, MESSAGE_ENDS, TAG_NAMES, WRAPPERS, is_markup_word, markup_words},

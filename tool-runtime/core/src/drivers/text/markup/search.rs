@@ -13,6 +13,15 @@ pub(in crate::drivers::text) fn beginning(text: &str, max_len: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
+/// Returns the end of a text of at most `max_len` bytes, from a character on.
+pub(in crate::drivers::text) fn ending(text: &str, max_len: usize) -> &str {
+    let mut start = text.len().saturating_sub(max_len);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    text.get(start..).unwrap_or_default()
+}
+
 /// Returns the first line of a text, or its beginning of at most `max_len` bytes, and true if a
 /// line break follows it. A line may be as long as the text, and each call on it examines the rest.
 pub(in crate::drivers::text) fn first_line(text: &str, max_len: usize) -> (&str, bool) {

@@ -85,7 +85,8 @@ impl McpClient {
     ///
     /// Use it to start many servers: they connect at the same time, and the tools of a slow one are
     /// registered when they arrive. [`McpConnection::status`] and the
-    /// [events](Self::on_event) report failures.
+    /// [events](Self::on_event) report failures. If the server is refused for good, such as one
+    /// that names another issuer than the configured one, the connection ends.
     ///
     /// # Errors
     /// The name is invalid or taken, or the options are invalid.

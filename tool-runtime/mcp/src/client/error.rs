@@ -3,6 +3,7 @@ use std::time::Duration;
 use tool_core::RegistryError;
 
 use crate::client::tools::text::{clean_line, marked};
+use crate::client::oauth::challenge::AuthorizationFailure;
 
 /// The number of characters of an error that a model reads.
 const MAX_MODEL_CHARS: usize = 500;
@@ -72,6 +73,9 @@ pub enum McpError {
         server: String,
         /// The cause, such as the refusal of the user.
         reason: String,
+        /// Whether the options or a rule of OAuth forbid the authorization, such as another issuer
+        /// than the configured one. A connection in the background then ends.
+        is_permanent: bool,
     },
     /// The server did not answer in time.
     #[error("MCP server `{server}`: `{operation}` timed out after {limit:?}")]
@@ -165,6 +169,11 @@ pub enum McpError {
 }
 
 impl McpError {
+    pub(super) fn authorization_failed(server: String, failure: AuthorizationFailure) -> Self {
+        let AuthorizationFailure { reason, is_permanent } = failure;
+        Self::AuthorizationFailed { server, reason, is_permanent }
+    }
+
     /// Returns the error for a model. The reasons of failed connections are left out, because they
     /// may contain secrets. Other texts of the server are marked as untrusted.
     pub(super) fn to_model_text(&self, server: &str) -> String {

@@ -101,8 +101,8 @@ async fn authorized(
                 let error = McpError::AuthorizationRequired { challenge, server };
                 return Err(Failure::Final(error));
             }
-            Err(reason) => {
-                return Err(Failure::Final(McpError::AuthorizationFailed { server, reason }));
+            Err(failure) => {
+                return Err(Failure::Final(McpError::authorization_failed(server, failure)));
             }
         }
     }

@@ -163,9 +163,8 @@ impl Session {
             match answered {
                 Ok(true) => {}
                 Ok(false) => return Err(error),
-                Err(reason) => {
-                    let server = server.to_owned();
-                    return Err(McpError::AuthorizationFailed { server, reason });
+                Err(failure) => {
+                    return Err(McpError::authorization_failed(server.to_owned(), failure));
                 }
             }
         }

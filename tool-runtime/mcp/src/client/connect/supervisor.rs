@@ -78,7 +78,7 @@ impl Established {
     }
 }
 
-/// Runs until the connection is stopped, or nothing uses the registry any more.
+/// Runs until the connection is stopped or refused, or nothing uses the registry any more.
 pub(crate) async fn supervise(link: Arc<Link>, first: Option<Established>) {
     let registry_dropped = async {
         let Some(mut changes) = link.registry.upgrade().map(|registry| registry.changes()) else {
@@ -108,6 +108,7 @@ pub(crate) async fn supervise(link: Arc<Link>, first: Option<Established>) {
     link.closed.cancel();
 }
 
+/// Connects again after each loss. Returns when no further attempt can succeed.
 async fn keep_connected(link: &Arc<Link>, first: Option<Established>) {
     let (mut next, mut delay) = (first, Duration::ZERO);
     loop {
@@ -120,6 +121,9 @@ async fn keep_connected(link: &Arc<Link>, first: Option<Established>) {
                 }
                 Err(error) => {
                     down(link, &error.to_string());
+                    if matches!(error, McpError::AuthorizationFailed { is_permanent: true, .. }) {
+                        return;
+                    }
                     delay = next_delay(delay, Duration::ZERO);
                     sleep(delay).await;
                     continue;

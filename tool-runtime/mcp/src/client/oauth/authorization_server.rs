@@ -1,11 +1,17 @@
 //! The authorization server of an MCP server: which one it is, and what it has to support.
 
+use std::fmt;
+
 use reqwest::{StatusCode, Url};
-use rmcp::transport::auth::{AuthorizationManager, AuthorizationMetadata, OAuthClientConfig};
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataResolution,
+    OAuthClientConfig,
+};
 use serde::{Deserialize, Serialize};
 
 use super::super::wire::http::http_client;
 use super::flow_error::FlowError;
+use super::options::OAuth;
 
 /// The size of the metadata of an authorization server that is read.
 const MAX_METADATA_BYTES: usize = 1 << 20;
@@ -34,17 +40,15 @@ impl AuthorizationServer {
 }
 
 /// Returns the metadata that the authorization server with this issuer publishes, if the MCP server
-/// names that one.
+/// names that one. Nothing is sent to any other.
 pub(super) async fn with_issuer(
+    oauth: &OAuth,
     issuer: &Url,
-    named: &AuthorizationMetadata,
+    named: &Named,
 ) -> Result<AuthorizationMetadata, FlowError> {
-    if !is_issuer(named, issuer) {
-        let named = match &named.issuer {
-            Some(named) => format!("the issuer `{named}`"),
-            None => "an authorization server without an issuer".to_owned(),
-        };
-        let reason = format!("the server names {named}, but the options name `{issuer}`");
+    if !named.includes(issuer) {
+        let configured = oauth.issuer.as_deref().unwrap_or_default();
+        let reason = format!("the options name the issuer `{configured}`, but the server {named}");
         return Err(FlowError::refused(&reason));
     }
     let client = http_client().map_err(|error| FlowError::failed(&error.to_string()))?;
@@ -58,6 +62,57 @@ pub(super) async fn with_issuer(
     }
     let reason = format!("the authorization server `{issuer}` publishes no metadata: {last}");
     Err(FlowError::failed(&reason))
+}
+
+/// The authorization servers that an MCP server names.
+pub(super) enum Named {
+    /// The addresses in the metadata of the server.
+    Servers(Vec<String>),
+    /// None, so that the MCP server at this address is the authorization server.
+    Itself(Url),
+}
+
+impl Named {
+    /// Returns what the MCP server names, from a manager that reads no metadata of authorization
+    /// servers.
+    pub(super) async fn by(
+        manager: &AuthorizationManager,
+        challenge: &str,
+        server: &str,
+    ) -> Result<Self, FlowError> {
+        match manager.resolve_metadata_from_challenge(Some(challenge)).await {
+            Err(AuthError::AuthorizationServersUnavailable { authorization_servers, .. }) => {
+                Ok(Self::Servers(authorization_servers))
+            }
+            Err(error) => Err(error.into()),
+            // A document of the MCP server claims this issuer, or there is none.
+            Ok(AuthorizationMetadataResolution { metadata, .. }) => match metadata.issuer {
+                Some(issuer) => Ok(Self::Servers(vec![issuer])),
+                None => Url::parse(server)
+                    .map(Self::Itself)
+                    .map_err(|error| FlowError::failed(&error.to_string())),
+            },
+        }
+    }
+
+    fn includes(&self, issuer: &Url) -> bool {
+        match self {
+            Self::Servers(servers) => servers.iter().any(|server| {
+                let server = Url::parse(server).ok();
+                server.is_some_and(|it| it == *issuer || metadata_urls(issuer).contains(&it))
+            }),
+            Self::Itself(server) => server.origin() == issuer.origin(),
+        }
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Servers(servers) => write!(f, "names `{}`", servers.join("`, `")),
+            Self::Itself(_) => f.write_str("names none"),
+        }
+    }
 }
 
 fn is_issuer(metadata: &AuthorizationMetadata, issuer: &Url) -> bool {
@@ -208,6 +263,25 @@ mod tests {
                 "https://auth.example/realms/a/.well-known/openid-configuration",
             ]
         );
+    }
+
+    #[test]
+    fn server_names_its_issuer_or_the_address_of_its_metadata() {
+        let issuer = url("https://auth.example/a");
+        for (named, is_included) in [
+            ("https://auth.example/a", true),
+            ("https://auth.example/.well-known/oauth-authorization-server/a", true),
+            ("https://auth.example/.well-known/other", false),
+            ("https://auth.example", false),
+            ("https://evil.example/a", false),
+            ("/a", false),
+        ] {
+            let named = Named::Servers(vec!["https://other.example".to_owned(), named.to_owned()]);
+            assert_eq!(named.includes(&issuer), is_included, "{named}");
+        }
+        assert!(!Named::Servers(Vec::new()).includes(&issuer));
+        assert!(Named::Itself(url("https://auth.example/mcp")).includes(&issuer));
+        assert!(!Named::Itself(url("https://example.com/mcp")).includes(&issuer));
     }
 
     #[test]

@@ -10,6 +10,20 @@ use crate::client::events::{EventHook, McpEvent};
 /// The number of challenges that one request answers.
 pub(crate) const MAX_CHALLENGES: usize = 3;
 
+/// Why no token was obtained.
+#[derive(Debug)]
+pub(crate) struct AuthorizationFailure {
+    pub(crate) reason: String,
+    /// Whether another attempt with the same options fails as well.
+    pub(crate) is_permanent: bool,
+}
+
+impl From<String> for AuthorizationFailure {
+    fn from(reason: String) -> Self {
+        Self { reason, is_permanent: false }
+    }
+}
+
 /// The authorization of a connection, which gets tokens.
 #[async_trait]
 pub(crate) trait Authorizer: Send + Sync {
@@ -18,7 +32,7 @@ pub(crate) trait Authorizer: Send + Sync {
 
     /// Handles the challenge of a response with the status 401 or 403 to a request with the token
     /// of this generation. Returns why authorization failed, if the request can't be sent again.
-    async fn answer(&self, challenge: &str, generation: u64) -> Result<(), String>;
+    async fn answer(&self, challenge: &str, generation: u64) -> Result<(), AuthorizationFailure>;
 }
 
 /// Answers challenges by the authorization of a connection, if it has one.
@@ -59,13 +73,13 @@ impl Challenges {
         &self,
         challenge: Option<&str>,
         generation: u64,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, AuthorizationFailure> {
         let (Some(authorizer), Some(challenge)) = (&self.authorizer, challenge) else {
             return Ok(false);
         };
         let answered = authorizer.answer(challenge, generation).await;
-        if let Err(reason) = &answered {
-            let event = McpEvent::AuthorizationFailed { reason: reason.clone() };
+        if let Err(failure) = &answered {
+            let event = McpEvent::AuthorizationFailed { reason: failure.reason.clone() };
             self.events.emit(&self.server, &event);
         }
         answered.map(|()| true)

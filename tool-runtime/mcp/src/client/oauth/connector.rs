@@ -11,6 +11,8 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use tool_core::async_trait;
 
+use crate::client::oauth::challenge::{AuthorizationFailure, Authorizer};
+use crate::client::connect::secrets::Secrets;
 use super::super::wire::http::{HttpConnector, HttpTarget, http_client, wire};
 use super::super::wire::redacting_client::RedactingClient;
 use super::super::wire::{BoxFuture, Wire, WireError};
@@ -113,13 +115,16 @@ impl Authorizer for SharedAuthorizer {
         self.0.generation.load(Ordering::Acquire)
     }
 
-    async fn answer(&self, challenge: &str, generation: u64) -> Result<(), String> {
+    async fn answer(&self, challenge: &str, generation: u64) -> Result<(), AuthorizationFailure> {
         let (shared, challenge) = (Arc::clone(&self.0), challenge.to_owned());
         // In a task: the user may need longer than the request lasts.
         let task = tokio::spawn(async move { shared.answer(&challenge, generation).await });
-        let answered = task.await.unwrap_or_else(|error| Err(error.to_string()));
+        let answered = task.await.unwrap_or_else(|error| Err(error.to_string().into()));
         // An authorization server may repeat what it received.
-        answered.map_err(|reason| Secrets::new(self.0.secrets()).redact(&reason))
+        answered.map_err(|failure| AuthorizationFailure {
+            reason: Secrets::new(self.0.secrets()).redact(&failure.reason),
+            ..failure
+        })
     }
 }
 
@@ -152,7 +157,7 @@ impl Shared {
         Ok(state.authorization.insert(authorization).clone())
     }
 
-    async fn answer(&self, challenge: &str, generation: u64) -> Result<(), String> {
+    async fn answer(&self, challenge: &str, generation: u64) -> Result<(), AuthorizationFailure> {
         let mut state = self.state.lock().await;
         if self.generation.load(Ordering::Acquire) != generation {
             // Another request got a token since the refused one was sent.
@@ -165,7 +170,7 @@ impl Shared {
         if params.is_insufficient_scope()
             && demanded.split_whitespace().all(|scope| requested.iter().any(|it| it == scope))
         {
-            return Err(format!("scopes `{demanded}` were requested but not granted"));
+            return Err(format!("scopes `{demanded}` were requested but not granted").into());
         }
         let is_interactive = matches!(self.oauth.flow, Flow::AuthorizationCode(_));
         let limit = if is_interactive { MAX_AUTHORIZATIONS } else { MAX_TOKENS };
@@ -173,12 +178,15 @@ impl Shared {
         let authorizing = authorize(&self.oauth, &authorization.credentials, challenge);
         let (manager, credentials) = match timeout(self.oauth.timeout, authorizing).await {
             Ok(Ok(authorized)) => authorized,
-            Ok(Err(FlowError::Refused(reason) | FlowError::Failed(reason))) => return Err(reason),
+            Ok(Err(FlowError::Refused(reason))) => {
+                return Err(AuthorizationFailure { reason, is_permanent: true });
+            }
+            Ok(Err(FlowError::Failed(reason))) => return Err(reason.into()),
             Ok(Err(FlowError::Denied(reason))) => {
                 state.attempts.deny(Instant::now());
-                return Err(reason);
+                return Err(reason.into());
             }
-            Err(_) => return Err(format!("timed out after {:?}", self.oauth.timeout)),
+            Err(_) => return Err(format!("timed out after {:?}", self.oauth.timeout).into()),
         };
         *authorization.manager.lock().await = manager;
         state.authorization = Some(Authorization { credentials, ..authorization });

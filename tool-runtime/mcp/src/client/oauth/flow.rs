@@ -12,9 +12,10 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::authorization_server::{
-    AuthorizationServer, check_code_challenge, check_endpoint, check_resource, with_issuer,
+    AuthorizationServer, Named, check_code_challenge, check_endpoint, check_resource, with_issuer,
 };
 use super::credentials::Credentials;
+use super::discovery_client::discovery_client;
 use super::flow_error::FlowError;
 use super::handler::AuthorizationHandler;
 use super::options::{Flow, OAuth, Proof};
@@ -36,16 +37,23 @@ async fn discover(
     challenge: &str,
 ) -> Result<(AuthorizationManager, AuthorizationMetadata), FlowError> {
     let url = &*credentials.server;
-    let mut manager = if oauth.allows_private_addresses {
+    let issuer = oauth.issuer_url().map_err(FlowError::Failed)?;
+    let mut manager = if issuer.is_some() {
+        let client = discovery_client(url)?;
+        AuthorizationManager::new_with_oauth_http_client(url, client).await?
+    } else if oauth.allows_private_addresses {
         AuthorizationManager::new_allowing_private_addresses(url).await?
     } else {
         AuthorizationManager::new(url).await?
     };
     manager.set_credential_store(credentials.clone());
-    let mut metadata = manager.resolve_metadata_from_challenge(Some(challenge)).await?.metadata;
-    if let Some(issuer) = oauth.issuer_url().map_err(FlowError::Failed)? {
-        metadata = with_issuer(&issuer, &metadata).await?;
-    }
+    let metadata = match issuer {
+        Some(issuer) => {
+            let named = Named::by(&manager, challenge, url).await?;
+            with_issuer(oauth, &issuer, &named).await?
+        }
+        None => manager.resolve_metadata_from_challenge(Some(challenge)).await?.metadata,
+    };
     check_resource(&mut manager, &resource(oauth, credentials)?).await?;
     let allows_private = oauth.allows_private_addresses;
     check_endpoint("token", &metadata.token_endpoint, allows_private)?;

@@ -4,7 +4,8 @@
 //!    authorize in a browser, and `signing_key.rs` holds the key of a program.
 //! 2. `connector.rs` attaches the token to requests, and answers the challenges of responses:
 //!    `flow.rs` discovers the authorization server, which `authorization_server.rs` checks, selects
-//!    client and scopes, and gets a token; `redirect.rs` reads the answer to the browser.
+//!    client and scopes, and gets a token; `discovery_client.rs` keeps requests from servers other
+//!    than the configured issuer; `redirect.rs` reads the answer to the browser.
 //! 3. `store.rs` and `file.rs` keep tokens; `credentials.rs` is the store as the SDK sees it.
 //!    `sent_secrets.rs` remembers the secrets that servers received, which are redacted.
 //!
@@ -13,6 +14,7 @@
 //!   of the server, and redirects are not followed.
 //! - What an authorization server issued is not used with another one, and a registered client only
 //!   with the issuer that the program names.
+//! - Where the program names an issuer, nothing is sent to an authorization server with another.
 //! - A refreshed token replaces no newer one.
 //! - Authorizations are limited, however many challenges a server sends.
 
@@ -20,6 +22,7 @@ mod authorization_server;
 pub(crate) mod challenge;
 mod connector;
 mod credentials;
+mod discovery_client;
 mod file;
 mod flow;
 mod flow_error;

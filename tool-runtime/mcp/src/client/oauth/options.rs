@@ -102,9 +102,11 @@ impl OAuth {
     /// Sets the issuer of the authorization server, such as `https://auth.example.com`.
     ///
     /// Without it, the MCP server names any authorization server. With it, the authorization fails
-    /// if the MCP server names another one, and the endpoints are those that the issuer publishes.
-    /// It is required with a registered [`client`](Self::client): an MCP server could otherwise
-    /// name its own authorization server, which would receive the secret.
+    /// if the MCP server names another one, to which nothing is sent, and the endpoints are those
+    /// that the issuer publishes. It is required with a registered client, which
+    /// [`client`](Self::client), [`client_credentials`](Self::client_credentials) and
+    /// `client_credentials_jwt` name: an MCP server could otherwise name its own authorization
+    /// server, which would receive the secret.
     pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
         self
@@ -157,8 +159,12 @@ impl OAuth {
         self
     }
 
-    /// Lets a server name an authorization server at a private address, such as `10.0.0.9`.
-    /// Default: refused, unless the server itself is at such an address.
+    /// Lets a server name an authorization server at a private address, such as `10.0.0.9`, and
+    /// lets it be reached by `http` there. Default: refused, unless the server itself is at such an
+    /// address.
+    ///
+    /// The addresses of a configured [`issuer`](Self::issuer) are not limited, but it needs this
+    /// setting for `http` on another machine.
     pub fn allow_private_addresses(mut self) -> Self {
         self.allows_private_addresses = true;
         self

@@ -91,6 +91,11 @@ impl Authority {
         matching.map(|(_, form)| form.clone()).collect()
     }
 
+    /// Returns the paths of all requests.
+    pub(crate) fn all_requests(&self) -> Vec<String> {
+        self.issued.lock().unwrap().requests.iter().map(|(path, _)| path.clone()).collect()
+    }
+
     /// Returns the number of requests to the endpoint of tokens with this type of grant.
     pub(crate) fn grants(&self, grant_type: &str) -> usize {
         self.requests("/token").iter().filter(|form| form["grant_type"] == grant_type).count()

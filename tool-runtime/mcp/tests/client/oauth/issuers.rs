@@ -1,7 +1,10 @@
 //! Registered clients belong to one authorization server.
 
+use std::sync::{Arc, Mutex};
+
 use serde_json::json;
-use tool_mcp::{McpClient, McpError, MemoryTokens, OAuth};
+use tool_mcp::{McpClient, McpError, McpEvent, McpStatus, MemoryTokens, OAuth};
+use tool_runtime::Registry;
 
 use super::authority::UNPROVEN_METADATA;
 use super::{Authority, Behavior, Browser, Resource, client, connect, everything, start, succeeds};
@@ -20,12 +23,10 @@ fn registered() -> Vec<OAuth> {
     ]
 }
 
-/// Fails if an authorization server received anything of a client.
+/// Fails if an authorization server received any request.
 fn received_nothing(authority: &Authority) {
-    for endpoint in ["/register", "/authorize", "/token"] {
-        let requests = authority.requests(endpoint);
-        assert!(requests.is_empty(), "{endpoint}: {requests:?}");
-    }
+    let requests = authority.all_requests();
+    assert!(requests.is_empty(), "{requests:?}");
 }
 
 #[tokio::test]
@@ -69,7 +70,9 @@ async fn registered_client_is_not_used_with_another_authorization_server() {
         let configured = Authority::start(Behavior::default()).await;
         let client = McpClient::http(&resource.url).oauth(oauth.clone().issuer(&configured.issuer));
         let error = connect(client).await.unwrap_err();
-        assert!(matches!(error, McpError::AuthorizationFailed { .. }), "{error}");
+        let is_permanent =
+            matches!(error, McpError::AuthorizationFailed { is_permanent: true, .. });
+        assert!(is_permanent, "{error}");
         let text = error.to_string();
         assert!(text.contains(&configured.issuer) && text.contains(&other.issuer), "{text}");
         received_nothing(&other);
@@ -96,14 +99,54 @@ async fn issuer_that_another_server_claims_does_not_receive_the_secret() {
         behavior.metadata = [("issuer".to_owned(), json!(configured.issuer))].into_iter().collect();
     });
     let resource = Resource::start(&configured, everything).await;
-    resource.name("authorization_servers", json!([format!("{}{UNPROVEN_METADATA}", thief.issuer)]));
+    let named = format!("{}{UNPROVEN_METADATA}", thief.issuer);
+    resource.name("authorization_servers", json!([named]));
     for oauth in registered() {
+        let client = McpClient::http(&resource.url).oauth(oauth.issuer(&configured.issuer));
+        let error = connect(client).await.unwrap_err().to_string();
+        assert!(error.contains(&named), "{error}");
+    }
+    received_nothing(&thief);
+    received_nothing(&configured);
+}
+
+#[tokio::test]
+async fn configured_issuer_is_used_although_the_server_names_others_first() {
+    for oauth in registered() {
+        let (configured, resource, _) = start(Behavior::default(), everything).await;
+        let other = Authority::start(Behavior::default()).await;
+        resource.name("authorization_servers", json!([other.issuer, configured.issuer]));
         let client = McpClient::http(&resource.url).oauth(oauth.issuer(&configured.issuer));
         let (registry, _) = connect(client).await.unwrap();
         succeeds(&registry).await;
+        received_nothing(&other);
     }
-    assert_eq!(thief.requests(UNPROVEN_METADATA).len(), registered().len());
-    received_nothing(&thief);
+}
+
+#[tokio::test]
+async fn background_connection_ends_if_the_server_names_another_issuer() {
+    let (other, resource, _) = start(Behavior::default(), everything).await;
+    // As the program wrote it, not as a parsed URL prints it.
+    let configured = "https://AUTH.example";
+    let oauth = OAuth::client_credentials("reporter", SECRET).issuer(configured);
+    let reasons = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&reasons);
+    let client = McpClient::http(&resource.url).oauth(oauth).on_event(move |_, event| {
+        if let McpEvent::Disconnected { reason } = event {
+            seen.lock().unwrap().push(reason.clone());
+        }
+    });
+    let registry = Registry::new();
+    let connection = client.connect_in_background("s", &registry).unwrap();
+    assert_eq!(connection.connected().await, McpStatus::Disconnected);
+    let reasons = reasons.lock().unwrap().clone();
+    let [reason] = &reasons[..] else { panic!("{reasons:?}") };
+    let expected = format!(
+        "the options name the issuer `{configured}`, but the server names `{}`",
+        other.issuer
+    );
+    assert!(reason.contains(&expected), "{reason}");
+    received_nothing(&other);
 }
 
 #[tokio::test]

@@ -127,7 +127,9 @@ impl Web {
     /// Limits requests and redirects to these hosts, such as `example.com` or `example.com:8443`.
     ///
     /// A host without a port is contacted on the default port of `http` or `https` only. The
-    /// addresses of the hosts are checked as well: see [`allow_net`](Self::allow_net). If this
+    /// addresses of a name are checked as well: see [`allow_net`](Self::allow_net). A host that is
+    /// an address, such as `127.0.0.1:8080`, is contacted without `allow_net`, because the program
+    /// names it exactly: on this port only, and not by a name that leads to the address. If this
     /// method is called again, a host must be in each of the lists. An empty list allows no host.
     ///
     /// # Errors

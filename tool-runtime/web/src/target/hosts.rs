@@ -17,6 +17,11 @@ impl AllowedHosts {
         self.0.push(hosts);
     }
 
+    /// Whether there is a list.
+    pub(super) fn is_limited(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// Checks the host and the port of a URL.
     ///
     /// # Errors

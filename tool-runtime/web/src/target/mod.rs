@@ -102,6 +102,10 @@ pub(crate) fn check(url: &Url, allowed: &Allowed) -> Result<(), Refusal> {
         Some(Host::Domain(name)) => name.trim_end_matches('.').parse().ok(),
     };
     allowed.hosts.check(url).map_err(Refusal::OtherHost)?;
+    if allowed.hosts.is_limited() {
+        // A host that is an address is in the list itself, with its port.
+        return Ok(());
+    }
     match address.map(|address| allowed.addresses.check(address)) {
         Some(Err(range)) => Err(Refusal::Address(range)),
         _ => Ok(()),

@@ -71,6 +71,42 @@ fn limit_allows_its_host_with_its_port_in_each_spelling() {
 }
 
 #[test]
+fn private_address_is_contacted_if_the_program_names_it_with_its_port() {
+    let web = Web::new().only_hosts(["127.0.0.1:8080", "[::1]:8080", "localhost:8080"]).unwrap();
+    for (url, is_allowed) in [
+        ("http://127.0.0.1:8080/a", true),
+        ("http://0x7f.1:8080/", true),
+        ("http://[::1]:8080/", true),
+        ("http://127.0.0.1/", false),
+        ("http://127.0.0.1:8081/", false),
+        ("http://127.0.0.2:8080/", false),
+        ("http://[::ffff:127.0.0.1]:8080/", false),
+    ] {
+        let preview = web.preview_of("http_fetch", &json!({ "url": url })).unwrap();
+        assert_eq!(preview.starts_with("GET "), is_allowed, "{url}: {preview}");
+    }
+    let twice = web.only_hosts(["docs.example"]).unwrap();
+    let url = json!({ "url": "http://127.0.0.1:8080/" });
+    assert!(!twice.preview_of("http_fetch", &url).unwrap().starts_with("GET "));
+}
+
+#[tokio::test]
+async fn name_does_not_lead_to_a_private_address_of_the_list() {
+    let fixture = Fixture::new(|_| Reply::ok("text/plain", SECRET)).await;
+    let port = fixture.public.port();
+    let loopback = PUBLIC;
+    let web = Web::new()
+        .resolver(fixture.names.clone().with("other.test", [vec![loopback]]))
+        .only_hosts([format!("{loopback}:{port}"), format!("other.test:{port}")])
+        .unwrap();
+    let by_name = web.send(HttpRequest::get(format!("http://other.test:{port}/"))).await;
+    assert_eq!(by_name.unwrap_err().kind(), ToolErrorKind::Denied);
+    assert_eq!(fixture.public.connection_count(), 0);
+    let by_address = web.send(HttpRequest::get(format!("http://{loopback}:{port}/"))).await;
+    assert_eq!(by_address.unwrap().body, SECRET.as_bytes());
+}
+
+#[test]
 fn text_that_is_not_a_host_is_an_error() {
     for text in [
         "",

@@ -248,6 +248,24 @@ fn permission_of_an_unknown_tool_is_reported() {
 }
 
 #[test]
+fn breaker_of_each_provider_is_reported_if_no_tool_has_a_provider() {
+    let registry = Registry::try_from(tools![now]).unwrap();
+    let check = || {
+        let breakers = Breakers::default().each(Breaker::after(1));
+        let policy = Policy::new().breakers(breakers);
+        let agent = Agent::new(Picky::default(), registry.clone()).extension(Database);
+        lines(&agent.policy(policy))
+    };
+    let expected = "circuit breaker of each provider applies to no tool of the registry: none has a \
+                    provider; register tools with `Registry::register_all_from`";
+    assert_eq!(check(), [expected]);
+    registry.announce_provider("shop", "starting");
+    assert_eq!(check(), [""; 0]);
+    registry.register_all_from("shop", tools![count_orders]).unwrap();
+    assert_eq!(check(), [""; 0]);
+}
+
+#[test]
 fn every_rule_that_applies_to_no_tool_is_reported() {
     let registry = Registry::try_from(tools![now]).unwrap();
     registry.register_all_from("shop", tools![count_orders].always_prefixed()).unwrap();

@@ -27,7 +27,8 @@ impl Agent {
     ///   provider is misspelled or it is not registered yet: a
     ///   [permission](crate::dispatch::Permissions), a [rate limit](crate::dispatch::RateLimits), a
     ///   [concurrency limit](crate::dispatch::Concurrency), a
-    ///   [breaker](crate::dispatch::Breakers), a [preference](crate::Registry::set_preferences) or
+    ///   [breaker](crate::dispatch::Breakers) (also that of each provider, if no tool has a provider
+    ///   and none was announced), a [preference](crate::Registry::set_preferences) or
     ///   a name in a [view](crate::Registry::without); rules for a provider that was
     ///   [announced](crate::Registry::announce_provider) are left out; if several agents with
     ///   different tools share a policy, those without the tool report it too
@@ -280,7 +281,8 @@ pub enum CheckProblem {
         /// The name of the tool.
         tool: String,
     },
-    /// A rule applies to no tool: its name is misspelled, or the tool is not registered. A
+    /// A rule applies to no tool: its name is misspelled, the tool is not registered, or a rule for
+    /// each provider finds no tool with a provider. A
     /// permission `Allow` needs the name by which models call the tool, or its full name.
     #[error("{0}")]
     UnmatchedRule(UnmatchedRule),

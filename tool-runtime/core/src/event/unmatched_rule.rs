@@ -29,9 +29,9 @@ use serde::{Deserialize, Serialize};
 pub struct UnmatchedRule {
     /// The setting that the rule belongs to.
     pub setting: RuleSetting,
-    /// Whether the name is that of a tool or of a provider.
+    /// Whether the rule names a tool or a provider, or is for each provider.
     pub target: RuleTarget,
-    /// The name in the rule, of a tool or a provider.
+    /// The name in the rule, of a tool or a provider. Empty if the rule is for each provider.
     pub name: String,
     /// The most similar name that is registered, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub enum RuleSetting {
     View,
 }
 
-/// The kind of thing that a rule names.
+/// The kind of thing that a rule is for.
 ///
 /// ```
 /// use tool_runtime::event::RuleTarget;
@@ -78,6 +78,9 @@ pub enum RuleTarget {
     Tool,
     /// All tools of a provider.
     Provider,
+    /// The tools of each provider, such as by [`Breakers::each`](crate::dispatch::Breakers::each).
+    /// If no tool has a provider, the rule never applies.
+    EachProvider,
 }
 
 impl fmt::Display for RuleSetting {
@@ -96,11 +99,17 @@ impl fmt::Display for RuleSetting {
 impl fmt::Display for UnmatchedRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { setting, target, name, nearest } = self;
-        let of = match target {
-            RuleTarget::Tool => "",
-            RuleTarget::Provider => "provider ",
-        };
-        write!(f, "{setting} of {of}`{name}` applies to no tool of the registry")?;
+        match target {
+            RuleTarget::Tool => write!(f, "{setting} of `{name}`")?,
+            RuleTarget::Provider => write!(f, "{setting} of provider `{name}`")?,
+            RuleTarget::EachProvider => write!(f, "{setting} of each provider")?,
+        }
+        f.write_str(" applies to no tool of the registry")?;
+        if *target == RuleTarget::EachProvider {
+            f.write_str(
+                ": none has a provider; register tools with `Registry::register_all_from`",
+            )?;
+        }
         match nearest {
             Some(nearest) => write!(f, "; the nearest name is `{nearest}`"),
             None => Ok(()),

@@ -80,6 +80,11 @@ impl Snapshot {
         self.contents.is_announced(provider)
     }
 
+    /// Whether the tools of any announced provider are not known yet.
+    pub(crate) fn has_announced(&self) -> bool {
+        self.contents.has_announced()
+    }
+
     /// Returns the tool that models call by this name, or that has this
     /// [full name](ToolDefinition::full_name), which models may remember.
     #[inline]

@@ -62,7 +62,8 @@ pub struct Breakers {
 impl Breakers {
     /// Sets the breaker of every provider that has no breaker yet.
     ///
-    /// Each provider has its own state: a failing provider does not block the others.
+    /// Each provider has its own state: a failing provider does not block the others. If no tool
+    /// has a provider, [`Agent::check`](crate::Agent::check) reports the breaker.
     #[must_use]
     pub fn each(mut self, breaker: Breaker) -> Self {
         self.each = Some(breaker);
@@ -74,6 +75,11 @@ impl Breakers {
     pub fn provider(mut self, name: impl Into<String>, breaker: Breaker) -> Self {
         self.providers.insert(name.into(), breaker);
         self
+    }
+
+    /// Whether providers without a breaker of their own have one.
+    pub(super) fn has_each(&self) -> bool {
+        self.each.is_some()
     }
 
     /// Returns the names in the breakers of single providers.

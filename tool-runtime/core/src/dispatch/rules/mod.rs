@@ -101,6 +101,10 @@ impl Policy {
         }
         let breakers = self.breakers.iter().flat_map(Breakers::provider_names);
         rules.extend(breakers.map(|name| of_provider(RuleSetting::Breaker, name)));
+        if self.breakers.as_ref().is_some_and(Breakers::has_each) {
+            let (setting, target) = (RuleSetting::Breaker, RuleTarget::EachProvider);
+            rules.push(Rule { setting, target, name: "" });
+        }
         rules.retain(|rule| !rule.applies_to_any(tools));
         rules.sort_by_key(|rule| rule.name);
         unmatched.extend(rules);
@@ -114,6 +118,7 @@ impl Rule<'_> {
         tools.iter().any(|entry| match self.target {
             RuleTarget::Tool => entry.definition().has_name(self.name),
             RuleTarget::Provider => entry.provider() == Some(self.name),
+            RuleTarget::EachProvider => entry.provider().is_some(),
         })
     }
 
@@ -122,6 +127,7 @@ impl Rule<'_> {
         match self.target {
             RuleTarget::Tool => tools.announced(self.name).is_some(),
             RuleTarget::Provider => tools.is_announced(self.name),
+            RuleTarget::EachProvider => tools.has_announced(),
         }
     }
 
@@ -135,6 +141,7 @@ impl Rule<'_> {
             RuleTarget::Provider => {
                 nearest_text(name, tools.iter().filter_map(|entry| entry.provider()))
             }
+            RuleTarget::EachProvider => None,
         };
         let nearest = nearest.map(ToOwned::to_owned);
         UnmatchedRule { setting, target, name: name.to_owned(), nearest }
@@ -143,6 +150,6 @@ impl Rule<'_> {
 
 impl UnmatchedRule {
     fn names_provider(&self) -> bool {
-        self.target == RuleTarget::Provider || split_full_name(&self.name).is_some()
+        self.target != RuleTarget::Tool || split_full_name(&self.name).is_some()
     }
 }

@@ -148,6 +148,11 @@ impl Contents {
         self.announced.contains_key(provider)
     }
 
+    /// Whether the tools of any announced provider are not known yet.
+    pub(super) fn has_announced(&self) -> bool {
+        !self.announced.is_empty()
+    }
+
     /// Returns the state of the provider of a tool that is not known yet.
     pub(super) fn announced(&self, full_name: &str) -> Option<&str> {
         let (provider, _) = split_full_name(full_name)?;

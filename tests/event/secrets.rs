@@ -311,13 +311,16 @@ async fn pending_call_shows_no_secret() {
         let StopReason::AwaitingApproval(paused) = stopped.reason else { panic!("{stopped:?}") };
         // In another process as well.
         let mut paused: Paused = serde_json::from_value(json!(paused)).unwrap();
-        paused.decide_each("Grace", |pending| {
-            assert_eq!(pending.arguments["card"], "4111 1111");
-            let redacted = json!({"to": "Ada by [redacted]", "card": "[redacted]"});
-            assert_eq!(pending.redacted_arguments(), redacted);
-            assert!(!has_secrets(&format!("{pending:?}")), "{pending:?}");
-            Approval::Once
-        });
+        paused.decide_each(
+            |pending| {
+                assert_eq!(pending.arguments["card"], "4111 1111");
+                let redacted = json!({"to": "Ada by [redacted]", "card": "[redacted]"});
+                assert_eq!(pending.redacted_arguments(), redacted);
+                assert!(!has_secrets(&format!("{pending:?}")), "{pending:?}");
+                Approval::Once
+            },
+            "Grace",
+        );
         let printed = format!("{paused:?}");
         assert!(printed.contains("Ada by [redacted]") && !has_secrets(&printed), "{printed}");
     }

@@ -264,7 +264,7 @@ async fn metadata_survives_a_pause_and_reaches_nested_agents() {
     let mut paused: tool_runtime::agent::Paused = serde_json::from_str(&saved).unwrap();
     let nested = paused.pending()[0].nested_run().unwrap();
     assert_eq!(nested.metadata()["tenant"], json!("acme"));
-    paused.decide_each("Grace", |_| Approval::Once);
+    paused.decide_each(|_| Approval::Once, "Grace");
     let run = agent.resume(paused);
     assert_eq!(run.state().metadata["tenant"], json!("acme"));
     assert_eq!(run.finish().await.unwrap().text, "Done.");

@@ -197,7 +197,7 @@ async fn paused_and_resumed_run_emits_one_run_id() {
         .observer(recorder.clone());
     let stopped = agent.run("Pay!").await.unwrap_err();
     let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!("{stopped}") };
-    paused.decide_each("Ada", |_| Approval::Once);
+    paused.decide_each(|_| Approval::Once, "Ada");
     agent.resume(*paused).finish().await.unwrap();
     let codes: Vec<_> = run_ends(&recorder).into_iter().map(|(code, ..)| code).collect();
     assert_eq!(codes, [Some("AWAITING_APPROVAL".to_owned()), None]);

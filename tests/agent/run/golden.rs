@@ -58,10 +58,10 @@ async fn paused_run_asks_once_more_and_goes_on() {
             payer(vec![ChatReply::text("Done.")], &paid)
         };
         let mut waiting: Paused = serde_json::from_str(json).unwrap();
-        waiting.decide_each("Grace", |_| Approval::Once);
+        waiting.decide_each(|_| Approval::Once, "Grace");
         let mut bound = paused(agent.resume(waiting).finish().await.unwrap_err());
         assert_eq!(paid.0.load(Ordering::Relaxed), 0);
-        bound.decide_each("Grace", |_| Approval::Once);
+        bound.decide_each(|_| Approval::Once, "Grace");
         assert_eq!(agent.resume(bound).finish().await.unwrap().text, "Done.");
         assert_eq!(paid.0.load(Ordering::Relaxed), 1);
     }

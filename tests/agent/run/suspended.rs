@@ -120,7 +120,7 @@ async fn call_without_an_answer_stays_pending_beside_one_that_is_decided() {
     let error = waiting.answer(&"other".into(), "yes", "Ada").unwrap_err();
     assert_eq!(error, PendingCallError::Unknown("other".into()));
 
-    waiting.decide_each("Ada", |_| Approval::Once);
+    waiting.decide_each(|_| Approval::Once, "Ada");
     let waiting = paused(agent.resume(waiting).finish().await.unwrap_err());
     assert_eq!(waiting.pending().len(), 1);
     assert_eq!(waiting.pending()[0].question().as_deref(), Some("Window or aisle?"));

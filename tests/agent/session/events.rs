@@ -36,7 +36,7 @@ async fn started_event_names_the_session() {
     let session = agent.session(MemoryStore::default(), "letters of hunter22");
     let stopped = session.run("Pay Ada.").await.unwrap_err();
     let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!("{stopped}") };
-    paused.decide_each("Grace", |_| Approval::Once);
+    paused.decide_each(|_| Approval::Once, "Grace");
     // Also that of a run that was resumed outside of its session.
     assert_eq!(
         agent.resume(*paused.clone()).finish().await.unwrap_err().reason.code(),

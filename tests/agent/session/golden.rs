@@ -90,11 +90,11 @@ async fn check(store: impl SessionStore + Clone + 'static) {
     // The paused run was stored apart, with a decision on the first call.
     let mut paused: Paused =
         serde_json::from_str(include_str!("../../golden/sessions/paused.json")).unwrap();
-    paused.decide_each("Grace", |_| Approval::Deny("not today".into()));
+    paused.decide_each(|_| Approval::Deny("not today".into()), "Grace");
     let resumed = session("paused").resume_with(paused).await.unwrap().finish().await;
     // An earlier version did not record the definitions of the tools, so the calls are asked again.
     let StopReason::AwaitingApproval(mut paused) = resumed.unwrap_err().reason else { panic!() };
-    paused.decide_each("Grace", |_| Approval::Deny("not today".into()));
+    paused.decide_each(|_| Approval::Deny("not today".into()), "Grace");
     let answer = session("paused").resume_with(*paused).await.unwrap().finish().await.unwrap();
     assert_eq!(answer.text, "Done.");
 }

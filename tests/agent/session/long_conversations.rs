@@ -110,7 +110,7 @@ async fn act(session: &Session, action: Action, number: usize) -> String {
             let Some(mut paused) = session.paused().await.unwrap() else {
                 return session.name().into();
             };
-            paused.decide_each("Grace", |_| Approval::Once);
+            paused.decide_each(|_| Approval::Once, "Grace");
             session.resume_with(paused).await.unwrap().finish().await
         }
         Action::Drop => {
@@ -253,7 +253,7 @@ async fn earlier_calls_with_the_ids_of_open_calls_are_renamed() {
     // A run that loads all of them keeps the ids under which calls may have started.
     let whole = agent.clone().window(Window::new()).session(process.clone(), "ada");
     let mut paused = whole.paused().await.unwrap().unwrap();
-    paused.decide_each("Grace", |_| Approval::Once);
+    paused.decide_each(|_| Approval::Once, "Grace");
     whole.resume_with(paused).await.unwrap().finish().await.unwrap();
     let stored = store.load("ada").await.unwrap().unwrap().messages;
     assert_eq!(ids(&stored)[1..], ["call_1", "call_2"]);

@@ -92,7 +92,7 @@ async fn paused_run_is_read_in_another_process_and_decided() {
     assert_eq!(last_results(&messages)[1].text, "sent to Bob");
 
     let mut paused = read.into_iter().next().unwrap();
-    paused.decide_each("Grace", |_| Approval::Once);
+    paused.decide_each(|_| Approval::Once, "Grace");
     let answer = second.resume_with(paused).await.unwrap().finish().await.unwrap();
     assert_eq!(answer.to_string(), "Done.");
     assert_eq!(log.entries(), ["mail Bob", "pay Ada"]);

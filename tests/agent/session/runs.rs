@@ -306,7 +306,7 @@ async fn run_of_a_session_resumes_only_there_and_once() {
     let StopReason::AwaitingApproval(mut paused) = run.finish().await.unwrap_err().reason else {
         panic!()
     };
-    paused.decide_each("Grace", |_| Approval::Once);
+    paused.decide_each(|_| Approval::Once, "Grace");
     assert_eq!(paused.session(), Some("s"));
     let copy = serde_json::to_string(&paused).unwrap();
     let paused: Paused = serde_json::from_str(&copy).unwrap();

@@ -104,7 +104,7 @@ async fn nested_call_without_a_decision_stays_pending() {
     assert_eq!(nested_run.pending().len(), 1);
     assert_eq!(nested_run.pending()[0].arguments, json!({ "to": "Bob" }));
     assert_eq!(paid.all(), ["Ada"]);
-    waiting.decide_each("Grace", |call| Approval::Deny(format!("no {}", call.arguments["to"])));
+    waiting.decide_each(|call| Approval::Deny(format!("no {}", call.arguments["to"])), "Grace");
     let answer = agent().resume(waiting).finish().await.unwrap();
     assert_eq!(paid.all(), ["Ada"]);
     assert_eq!(answer.usage, Usage::new(40, 4));
@@ -196,7 +196,7 @@ async fn approval_for_a_run_does_not_cover_nested_or_later_runs() {
     let agent = Agent::new(story(replies), tools![pay].with(cashier));
     let agent = agent.extension(paid.clone()).policy(Policy::new().approver(AskLater));
     let for_run = async |mut waiting: Paused| {
-        waiting.decide_each("Grace", |_| Approval::ForRun);
+        waiting.decide_each(|_| Approval::ForRun, "Grace");
         agent.resume(waiting).finish().await
     };
     let first_pending = |waiting: &Paused| match waiting.pending()[0].nested_run() {

@@ -122,7 +122,7 @@ async fn effects_before_a_pause_are_reported_after_resuming() {
     };
     for (approval, ran) in [(Approval::Once, "pay, send"), (Approval::Deny("no".into()), "send")] {
         let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
-        waiting.decide_each("Grace", |_| approval.clone());
+        waiting.decide_each(|_| approval.clone(), "Grace");
         let answer = agent().resume(waiting).finish().await.unwrap();
         let output = &results(&answer.transcript[2])[0].text;
         assert!(output.ends_with(&format!(" It may have had effects: it ran {ran}.")), "{output}");

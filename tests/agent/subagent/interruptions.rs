@@ -159,7 +159,7 @@ proptest! {
                     }
                     (_, Some(mut paused)) => {
                         let mut bits = bits_seed;
-                        paused.decide_each("Grace", |pending| {
+                        paused.decide_each(|pending| {
                             bits = bits.rotate_left(3);
                             match bits % 3 {
                                 0 => Approval::Defer,
@@ -169,7 +169,7 @@ proptest! {
                                     Approval::Once
                                 }
                             }
-                        });
+                        }, "Grace");
                         let resumed = async { session.resume_with(paused).await?.finish().await };
                         poll_at_most(polls, resumed).await
                     }

@@ -111,7 +111,7 @@ fn paused(stopped: Stopped) -> Paused {
 }
 
 fn approve_all(paused: &mut Paused) {
-    paused.decide_each("Grace", |_| Approval::Once);
+    paused.decide_each(|_| Approval::Once, "Grace");
 }
 
 /// Records all events of an agent's runs.

@@ -72,7 +72,7 @@ async fn run_pauses_until_decisions_arrive() {
     paused.decide(&ada, Approval::Deny("not today".into()), "Grace").unwrap();
     paused.decide(&ada, Approval::Once, "Grace").unwrap();
     paused.decide(&bob, Approval::Deny("never".into()), "Grace").unwrap();
-    let unknown = paused.decide(&"call_9".into(), Approval::Once, "Grace").unwrap_err();
+    let unknown = paused.decide("call_9", Approval::Once, "Grace").unwrap_err();
     assert_eq!(unknown.to_string(), "no pending call with the id `call_9`");
 
     let events = Arc::<Mutex<Vec<Event>>>::default();

@@ -170,7 +170,7 @@ async fn approval_of_a_replaced_tool_is_void() {
         let registry = registry();
         let agent = agent(&registry, Policy::new().approver(AskLater), 1);
         let mut waiting = paused(agent.run("Pay").await.unwrap_err());
-        waiting.decide_each("Ada", |_| Approval::ForRun);
+        waiting.decide_each(|_| Approval::ForRun, "Ada");
         let saved = serde_json::to_string(&waiting).unwrap();
         let waiting: Paused = serde_json::from_str(&saved).unwrap();
 
@@ -307,7 +307,7 @@ async fn pending_call_shows_the_exact_digits_without_secrets() {
         pending.redacted_arguments_json(),
         format!(r#"{{"amount":{BIG},"pin":"[redacted]"}}"#)
     );
-    waiting.decide_each("Ada", |_| Approval::Once);
+    waiting.decide_each(|_| Approval::Once, "Ada");
     let answer = agent.resume(waiting).finish().await.unwrap();
     let Message::Tool { results } = &answer.transcript[2] else { panic!() };
     assert!(results[0].text.contains(BIG), "{}", results[0].text);

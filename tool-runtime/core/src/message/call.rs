@@ -39,6 +39,18 @@ impl From<&str> for CallId {
     }
 }
 
+impl From<&String> for CallId {
+    fn from(id: &String) -> Self {
+        Self::from(id.as_str())
+    }
+}
+
+impl From<&CallId> for CallId {
+    fn from(id: &CallId) -> Self {
+        id.clone()
+    }
+}
+
 impl From<String> for CallId {
     fn from(id: String) -> Self {
         Self(id.into())

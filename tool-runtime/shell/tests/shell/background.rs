@@ -148,7 +148,7 @@ async fn processes_survive_a_pause_of_the_run() {
         .observer(fixture.shell.clone());
     let stopped = agent.run("Ask it.").await.unwrap_err();
     let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!("{stopped}") };
-    paused.decide_each("Grace", |_| Approval::Once);
+    paused.decide_each(|_| Approval::Once, "Grace");
     let answer = agent.resume(*paused).finish().await.unwrap();
     let text = format!("{:?}", answer.transcript);
     assert!(text.contains("Wrote 6 bytes to process 1."), "{text}");

@@ -170,7 +170,7 @@ impl Run {
     /// let agent = Agent::new(model, tools![count]).policy(Policy::new().approver(AskLater));
     /// let stopped = agent.extract::<u32>("How much is there?").await.unwrap_err();
     /// let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!() };
-    /// paused.decide_each("Grace", |_| Approval::Once);
+    /// paused.decide_each(|_| Approval::Once, "Grace");
     /// assert_eq!(agent.resume(*paused).extract::<u32>().await?.value, 7);
     /// # Ok(())
     /// # }

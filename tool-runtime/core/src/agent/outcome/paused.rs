@@ -87,10 +87,10 @@ use crate::tool::{Approval, CallAnswer, Decision, RunApproval, can_be_pending};
 /// let nested = paused.nested_run_mut(&call).ok_or("the call has no nested run")?;
 /// assert_eq!(nested.pending()[0].tool, "pay");
 /// // Decide on one call at a time, or on all of them at any depth:
-/// paused.decide_each("Grace", |pending| match pending.tool.as_str() {
+/// paused.decide_each(|pending| match pending.tool.as_str() {
 ///     "pay" => Approval::Once,
 ///     tool => Approval::Deny(format!("{tool} is not for today")),
-/// });
+/// }, "Grace");
 /// assert_eq!(agent.resume(*paused).finish().await?.to_string(), "Done.");
 /// # Ok(())
 /// # }
@@ -210,20 +210,22 @@ impl Paused {
     /// ```
     pub fn decide(
         &mut self,
-        call: &CallId,
+        call: impl Into<CallId>,
         approval: Approval,
         by: impl Into<String>,
     ) -> Result<(), PendingCallError> {
-        let pending = self.pending.iter().find(|pending| pending.call.id == *call);
-        let pending = pending.ok_or_else(|| PendingCallError::Unknown(call.clone()))?;
+        let call = call.into();
+        let Some(pending) = self.pending.iter().find(|pending| pending.call.id == call) else {
+            return Err(PendingCallError::Unknown(call));
+        };
         if pending.question.is_some() {
-            return Err(PendingCallError::AwaitsAnswer(call.clone()));
+            return Err(PendingCallError::AwaitsAnswer(call));
         }
         if pending.state.is_some() {
-            return Err(PendingCallError::HasNestedRun(call.clone()));
+            return Err(PendingCallError::HasNestedRun(call));
         }
         let decision = pending.decision(approval, by);
-        self.decisions.retain(|decision| decision.call != *call);
+        self.decisions.retain(|decision| decision.call != call);
         self.decisions.push(decision);
         Ok(())
     }
@@ -271,7 +273,7 @@ impl Paused {
     ) -> Result<(), PendingCallError> {
         let before = self.decisions.clone();
         for (call, approval) in decisions {
-            if let Err(error) = self.decide(&call.into(), approval, by) {
+            if let Err(error) = self.decide(call, approval, by) {
                 self.decisions = before;
                 return Err(error);
             }
@@ -296,19 +298,19 @@ impl Paused {
     /// - [`PendingCallError::AnswerTooDeep`]: the answer is nested more than 96 levels deep.
     pub fn answer(
         &mut self,
-        call: &CallId,
+        call: impl Into<CallId>,
         value: impl Into<Value>,
         by: impl Into<String>,
     ) -> Result<(), PendingCallError> {
-        let pending = self.pending.iter_mut().find(|pending| pending.call.id == *call);
-        let pending = pending.ok_or_else(|| PendingCallError::Unknown(call.clone()))?;
+        let call = call.into();
+        let Some(pending) = self.pending.iter_mut().find(|pending| pending.call.id == call) else {
+            return Err(PendingCallError::Unknown(call));
+        };
         let answer = CallAnswer::new(value, by);
         match (&pending.question, &pending.state) {
-            (None, Some(ToolState::Run(_))) => Err(PendingCallError::HasNestedRun(call.clone())),
-            (None, _) => Err(PendingCallError::NoQuestion(call.clone())),
-            _ if !can_be_pending(&answer.value) => {
-                Err(PendingCallError::AnswerTooDeep(call.clone()))
-            }
+            (None, Some(ToolState::Run(_))) => Err(PendingCallError::HasNestedRun(call)),
+            (None, _) => Err(PendingCallError::NoQuestion(call)),
+            _ if !can_be_pending(&answer.value) => Err(PendingCallError::AnswerTooDeep(call)),
             _ => {
                 pending.answer = Some(answer);
                 Ok(())
@@ -319,15 +321,15 @@ impl Paused {
     /// Records a decision on every pending call, including those of nested runs, with the name of
     /// the approver. Calls for which `decide` returns [`Defer`](Approval::Defer) stay pending, and
     /// so do calls that ask a [question](PendingCall::question).
-    pub fn decide_each(&mut self, by: &str, mut decide: impl FnMut(&PendingCall) -> Approval) {
-        self.decide_all(by, &mut decide);
+    pub fn decide_each(&mut self, mut decide: impl FnMut(&PendingCall) -> Approval, by: &str) {
+        self.decide_all(&mut decide, by);
     }
 
-    fn decide_all(&mut self, by: &str, decide: &mut dyn FnMut(&PendingCall) -> Approval) {
+    fn decide_all(&mut self, decide: &mut dyn FnMut(&PendingCall) -> Approval, by: &str) {
         self.decisions.clear();
         for pending in &mut self.pending {
             match &mut pending.state {
-                Some(ToolState::Run(nested)) => nested.decide_all(by, decide),
+                Some(ToolState::Run(nested)) => nested.decide_all(decide, by),
                 Some(ToolState::Other(_)) => {}
                 None => {
                     let approval = decide(pending);

@@ -246,7 +246,7 @@ impl fmt::Debug for PendingCall {
 /// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
 /// let reason = agent.run("Pay Ada.").await.unwrap_err().reason;
 /// let StopReason::AwaitingApproval(mut paused) = reason else { panic!() };
-/// let error = paused.decide(&"other".into(), Approval::Once, "Grace").unwrap_err();
+/// let error = paused.decide("other", Approval::Once, "Grace").unwrap_err();
 /// assert_eq!(error, PendingCallError::Unknown("other".into()));
 /// # }
 /// ```

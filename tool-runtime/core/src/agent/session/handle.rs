@@ -157,7 +157,7 @@ impl Session {
     ///
     /// let mut paused = session.paused().await?.ok_or("no call is pending")?;
     /// assert_eq!(paused.pending()[0].tool, "pay");
-    /// paused.decide_each("Grace", |_| Approval::Once);
+    /// paused.decide_each(|_| Approval::Once, "Grace");
     /// let answer = session.resume_with(paused).await?.finish().await?;
     /// assert_eq!(answer.to_string(), "Done.");
     /// assert!(session.paused().await?.is_none());
@@ -387,7 +387,7 @@ impl Session {
     /// let stopped = session.run("Pay Ada.").await.unwrap_err();
     /// let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!() };
     ///
-    /// paused.decide_each("Grace", |_| Approval::Once);
+    /// paused.decide_each(|_| Approval::Once, "Grace");
     /// let answer = session.resume_with(*paused).await?.finish().await?;
     /// assert_eq!(answer.to_string(), "Done.");
     /// # Ok(())

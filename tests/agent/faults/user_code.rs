@@ -151,7 +151,7 @@ async fn tool_with_panicking_destructor_does_not_stop_the_run() {
     assert_eq!(results(&answer.transcript[2])[0].text, "gone");
     let model = ScriptedModel::new([call()]);
     let stopped = Agent::new(model, Bomb::registered()).run("Go").await.unwrap_err();
-    assert_eq!(stopped.reason.code(), "MODEL_FAILED");
+    assert_eq!(stopped.reason.code(), "MODEL_SCRIPT");
     let dispatcher = Dispatcher::new(Bomb::registered());
     let executions = dispatcher.dispatch(vec![ToolCall::new("1", "bomb", "{}")]).await;
     assert_eq!(executions[0].result.text, "gone");

@@ -207,7 +207,7 @@ async fn extraction_is_one_run() {
         (tools![echo], [replies().to_vec(), vec![bad(), good()]].concat(), 4, None),
         (tools![echo], [replies().to_vec(), vec![bad(), bad(), bad()]].concat(), 5, Some("UNFIT")),
         (Tools::new(), vec![bad(), good()], 2, None),
-        (Tools::new(), vec![bad()], 2, Some("MODEL_FAILED")),
+        (Tools::new(), vec![bad()], 2, Some("MODEL_SCRIPT")),
     ] {
         let (agent, run_events) = with_run_events(Agent::new(ScriptedModel::new(replies), tools));
         let ended = agent.extract::<Person>("How old is Ada?").await;
@@ -366,7 +366,7 @@ async fn stopped_extraction_leaves_no_request_for_a_value() {
     ] {
         let agent = Agent::new(ScriptedModel::new(replies), tools);
         let stopped = agent.extract::<Person>("How old is Ada?").await.unwrap_err();
-        assert_eq!((stopped.reason.code(), stopped.transcript.len()), ("MODEL_FAILED", left));
+        assert_eq!((stopped.reason.code(), stopped.transcript.len()), ("MODEL_SCRIPT", left));
         assert_eq!(stopped.transcript[0], Message::user("How old is Ada?"));
     }
 }

@@ -230,7 +230,7 @@ async fn usage_of_unparsable_replies_counts() {
     // The second request fails.
     let agent = Agent::new(script([text_reply()]), tools![echo]).driver(ReAct::new());
     let stopped = agent.run("Go").await.unwrap_err();
-    assert_eq!((stopped.reason.code(), *stopped.usage), ("MODEL_FAILED", Usage::new(10, 1)));
+    assert_eq!((stopped.reason.code(), *stopped.usage), ("MODEL_SCRIPT", Usage::new(10, 1)));
 }
 
 /// Replies after three seconds.

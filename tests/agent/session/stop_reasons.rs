@@ -98,7 +98,7 @@ fn stop_cases() -> Vec<(&'static str, Agent, bool)> {
         ("CANCELLED", calls("fail").cancellation(cancelled), true),
         ("CUT", Agent::new(replies("But", FinishReason::Length), Tools::new()), false),
         ("SILENT", Agent::new(replies("", FinishReason::Stop), Tools::new()), false),
-        ("MODEL_FAILED", Agent::new(ScriptedModel::new::<ChatReply>([]), Tools::new()), true),
+        ("MODEL_SCRIPT", Agent::new(ScriptedModel::new::<ChatReply>([]), Tools::new()), true),
         ("MODEL_PANICKED", Agent::new(Panics, Tools::new()), true),
         (
             "MISREAD",

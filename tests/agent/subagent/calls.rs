@@ -47,7 +47,7 @@ async fn sub_agent_runs_as_a_tool() {
     let output = &results(&answer.transcript[2])[0];
     assert_eq!(output.error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
     assert_eq!(
-        output.text, "The agent stopped without an answer (MODEL_FAILED).",
+        output.text, "The agent stopped without an answer (MODEL_SCRIPT).",
         "and nothing of what its provider said"
     );
 }

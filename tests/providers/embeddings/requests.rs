@@ -122,8 +122,8 @@ fn ids_name_what_changes_the_vectors() {
     }
 }
 
-#[test]
-fn missing_keys_are_reported_before_a_request() {
+#[tokio::test]
+async fn missing_keys_are_reported_before_a_request() {
     type Pair = (&'static str, Box<dyn Embedder>, Box<dyn Embedder>);
     let embedders: [Pair; 3] = [
         {
@@ -143,6 +143,8 @@ fn missing_keys_are_reported_before_a_request() {
     for (host, without, with) in embedders {
         let error = without.check().unwrap_err().to_string();
         assert_eq!(error, format!("missing API key for {host}: set it with `key`"));
+        let sent = without.embed(EmbedRequest::queries(&["a"])).await;
+        assert_eq!(sent.unwrap_err().to_string(), error);
         assert!(with.check().is_ok(), "{host}");
     }
     let malformed = OllamaEmbedder::new("localhost:11434", "m").check().unwrap_err().to_string();

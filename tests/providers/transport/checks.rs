@@ -7,11 +7,11 @@ use tool_runtime::models::Embedder;
 use tool_runtime::providers::{
     Anthropic, Client, Gemini, Mistral, Ollama, OpenAi, OpenAiEmbedder, OpenAiResponses, codec,
 };
-use tool_runtime::{ChatModel, ModelError};
+use tool_runtime::{ChatModel, ChatRequest, Message, ModelError};
 
 use crate::provider::{PROVIDERS, Setup, Shared};
 
-fn assert_missing<C: codec::Codec>(client: Client<C>, host: &str) {
+async fn assert_missing<C: codec::Codec>(client: Client<C>, host: &str) {
     let with_key = client.clone().key("secret");
     assert!(with_key.check().is_ok(), "{host}");
     assert!(!format!("{with_key:?}").contains("secret"), "{host}");
@@ -23,18 +23,28 @@ fn assert_missing<C: codec::Codec>(client: Client<C>, host: &str) {
     assert!(matches!(error, ModelError::Setup(_)), "{error:?}");
     let expected = format!("missing API key for {host}: set it with `key`");
     assert_eq!(error.to_string(), expected);
+    // A program that does not check sends nothing either.
+    let messages = [Message::user("Hello")];
+    for client in [client.clone(), client.key("")] {
+        let request = ChatRequest::new(&messages);
+        let error = client.reply(request).await.unwrap_err();
+        assert_eq!((error.code(), error.to_string()), ("MODEL_SETUP", expected.clone()));
+        let error = client.stream(request, &mut |_| {}).await.unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
 }
 
-#[test]
-fn missing_key_is_reported_for_hosts_that_require_one() {
+#[tokio::test]
+async fn missing_key_is_reported_for_hosts_that_require_one() {
     let anthropic = Anthropic::new("https://api.anthropic.com/v1", "m");
-    assert_missing(anthropic, "api.anthropic.com");
+    assert_missing(anthropic, "api.anthropic.com").await;
     let gemini = Gemini::new("https://generativelanguage.googleapis.com/v1beta", "m");
-    assert_missing(gemini, "generativelanguage.googleapis.com");
-    assert_missing(Mistral::new("https://api.mistral.ai/v1", "m"), "api.mistral.ai");
-    assert_missing(Ollama::new("https://ollama.com", "m"), "ollama.com");
-    assert_missing(OpenAi::new("https://api.openai.com/v1", "m"), "api.openai.com");
-    assert_missing(OpenAiResponses::new("https://eu.api.openai.com/v1", "m"), "eu.api.openai.com");
+    assert_missing(gemini, "generativelanguage.googleapis.com").await;
+    assert_missing(Mistral::new("https://api.mistral.ai/v1", "m"), "api.mistral.ai").await;
+    assert_missing(Ollama::new("https://ollama.com", "m"), "ollama.com").await;
+    assert_missing(OpenAi::new("https://api.openai.com/v1", "m"), "api.openai.com").await;
+    assert_missing(OpenAiResponses::new("https://eu.api.openai.com/v1", "m"), "eu.api.openai.com")
+        .await;
     // Credentials in the URL.
     let base = "https://generativelanguage.googleapis.com/v1beta?key=secret";
     assert!(Gemini::new(base, "m").check().is_ok());

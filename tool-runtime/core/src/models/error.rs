@@ -110,7 +110,9 @@ impl ModelError {
                 ApiErrorKind::Invalid => "MODEL_INVALID_REQUEST",
                 ApiErrorKind::Other => "MODEL_FAILED",
             },
-            Self::Failed { .. } | Self::Unrecorded(_) | Self::Script { .. } => "MODEL_FAILED",
+            Self::Failed { .. } => "MODEL_FAILED",
+            Self::Unrecorded(_) => "MODEL_UNRECORDED",
+            Self::Script { .. } => "MODEL_SCRIPT",
         }
     }
 

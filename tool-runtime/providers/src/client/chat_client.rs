@@ -173,6 +173,7 @@ impl<C: Codec> Client<C> {
 #[async_trait]
 impl<C: Codec> ChatModel for Client<C> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        self.connection.require_key(C::KEYED_HOSTS, C::key_header)?;
         let mut exchange = self.exchange(request, false)?;
         let warnings = mem::take(&mut exchange.warnings);
         let mut paused = Vec::new();
@@ -196,6 +197,7 @@ impl<C: Codec> ChatModel for Client<C> {
         request: ChatRequest<'_>,
         deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
+        self.connection.require_key(C::KEYED_HOSTS, C::key_header)?;
         let mut exchange = self.exchange(request, true)?;
         let warnings = mem::take(&mut exchange.warnings);
         let limit = self.connection.timeout;

@@ -93,6 +93,7 @@ impl<C: EmbeddingCodec> Client<C> {
         let texts: Vec<_> = prefixed.iter().map(String::as_str).collect();
         let request = request.with_texts(&texts);
         let body = self.codec.encode(&self.model, request, self.embedding.dimensions)?;
+        self.connection.require_key(C::KEYED_HOSTS, C::key_header)?;
         let exchange =
             self.connection.exchange(&C::path(&self.model), &[], &body, C::key_header)?;
         let (exchange, count) = (&exchange, texts.len());

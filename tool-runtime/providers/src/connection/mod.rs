@@ -109,23 +109,32 @@ impl Connection {
         for (name, value) in self.headers.iter() {
             check_header(name, value)?;
         }
+        self.require_key(keyed_hosts, key_header)?;
         match &self.transport {
             ClientTransport::Default { transport, connect_timeout } => {
-                self.check_key(keyed_hosts, key_header)?;
                 let checked = self.network(transport, *connect_timeout).check();
                 let url = || self.endpoint.display_url(path);
                 checked.map(|_| ()).map_err(|error| transport_error(&url(), error))
             }
-            // A custom transport may add the key.
             ClientTransport::Custom(_) => Ok(()),
         }
     }
 
-    /// Checks that there is a key if the server requires one.
-    fn check_key(&self, hosts: &[&str], key_header: KeyHeader) -> Result<(), ModelError> {
+    /// Checks that there is a key if the server is one of the hosts that require one.
+    ///
+    /// # Errors
+    /// [`ModelError::Setup`] if there is none. A custom transport may add it.
+    pub(super) fn require_key(
+        &self,
+        hosts: &[&str],
+        key_header: KeyHeader,
+    ) -> Result<(), ModelError> {
+        if matches!(self.transport, ClientTransport::Custom(_)) {
+            return Ok(());
+        }
         let Some(host) = self.endpoint.host_among(hosts) else { return Ok(()) };
         let (header, _) = key_header("");
-        let has_key = self.key.is_some()
+        let has_key = self.key.as_ref().is_some_and(|key| !key.is_empty())
             || self.headers.get(header).is_some()
             || self.endpoint.may_have_credentials();
         if has_key {

@@ -1,6 +1,7 @@
 //! Events, observers and the redaction of secrets.
 
 mod canary;
+mod display;
 mod effects;
 mod golden;
 mod json;

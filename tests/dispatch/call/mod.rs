@@ -52,6 +52,21 @@ async fn look() {
     std::future::pending::<()>().await;
 }
 
+#[tokio::test]
+async fn calls_outside_of_a_conversation_have_ids_and_keys_of_their_own() {
+    /// Returns its idempotency key.
+    #[tool(effect = "write")]
+    async fn key(ctx: &ToolContext) -> String {
+        ctx.idempotency_key()
+    }
+
+    let dispatcher = Dispatcher::new(Registry::try_from(tools![key]).unwrap());
+    let (first, second) = (dispatcher.call("key", "{}").await, dispatcher.call("key", "{}").await);
+    assert_ne!(first.call.id, second.call.id);
+    assert_eq!(first.call.id, first.result.call);
+    assert_ne!(first.result.text, second.result.text);
+}
+
 #[tokio::test(start_paused = true)]
 async fn error_text_warns_of_effects_of_tools_that_change_something() {
     let dispatcher = dispatcher(tools![hang, look]);

@@ -70,7 +70,9 @@ async fn run_pauses_until_decisions_arrive() {
     assert_eq!(pending, [r#"{"to":"Ada"}"#, r#"{"to":"Bob"}"#]);
     let [ada, bob] = [0, 1].map(|n| paused.pending()[n].call.id.clone());
     paused.decide(&ada, Approval::Deny("not today".into()), "Grace").unwrap();
-    paused.decide(&ada, Approval::Once, "Grace").unwrap();
+    // As a web server receives it.
+    let received: String = ada.to_string();
+    paused.decide(&received, Approval::Once, "Grace").unwrap();
     paused.decide(&bob, Approval::Deny("never".into()), "Grace").unwrap();
     let unknown = paused.decide("call_9", Approval::Once, "Grace").unwrap_err();
     assert_eq!(unknown.to_string(), "no pending call with the id `call_9`");

@@ -291,6 +291,9 @@ impl Dispatcher {
 
     /// Runs one call on the tools that the registry holds now, outside of a conversation.
     ///
+    /// The call receives a random id, so that its [idempotency
+    /// key](crate::ToolContext::idempotency_key) differs from that of every other call.
+    ///
     /// # Panics
     /// Panics outside a tokio runtime, as [`dispatch`](Self::dispatch) does.
     ///
@@ -319,7 +322,7 @@ impl Dispatcher {
         tool: impl Into<String>,
         arguments: impl Into<Arguments>,
     ) -> ToolExecution {
-        let call = ToolCall::new("call", tool, arguments);
+        let call = ToolCall::new(format!("call_{}", RunId::random()), tool, arguments);
         let execution = self.dispatch(vec![call.clone()]).await.pop();
         execution.unwrap_or_else(|| {
             let text = "The result of this call was lost.";

@@ -17,6 +17,7 @@
 
 mod background;
 pub(crate) mod clock;
+mod display;
 mod effect;
 mod execution;
 mod log;
@@ -56,7 +57,7 @@ pub use unmatched_rule::{RuleSetting, RuleTarget, UnmatchedRule};
 ///
 /// The JSON form is one flat object: `run`, `turn` and, for nested calls, `parent` and `depth`;
 /// `at`, in microseconds since 1970; `layer` and `action`; and the fields of the action, such as
-/// `call`.
+/// `call`. `Display` writes one readable line, such as `tool finished: add: 5`.
 ///
 /// ```
 /// use std::time::UNIX_EPOCH;
@@ -65,6 +66,7 @@ pub use unmatched_rule::{RuleSetting, RuleTarget, UnmatchedRule};
 ///
 /// let event = Event::new(Origin::new(RunId::from(1), 2), UNIX_EPOCH, ModelEvent::Requested);
 /// assert_eq!((event.layer(), event.action()), ("model", "asked"));
+/// assert_eq!(event.to_string(), "model asked");
 /// let json = serde_json::to_string(&event)?;
 /// assert!(json.ends_with(r#""turn":2,"at":0,"layer":"model","action":"asked"}"#));
 /// assert_eq!(serde_json::from_str::<Event>(&json)?, event);

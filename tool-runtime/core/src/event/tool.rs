@@ -42,7 +42,7 @@ use crate::message::{CallId, ToolCall, json_text};
 #[non_exhaustive]
 #[expect(clippy::large_enum_variant, reason = "made to be looked at, one at a time")]
 pub enum ToolEvent {
-    /// The dispatcher received the call.
+    /// The dispatcher received the call. The policy may still [block](Self::Blocked) it.
     Started {
         /// The call as the model sent it.
         call: ToolCall,

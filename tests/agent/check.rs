@@ -256,8 +256,8 @@ fn breaker_of_each_provider_is_reported_if_no_tool_has_a_provider() {
         let agent = Agent::new(Picky::default(), registry.clone()).extension(Database);
         lines(&agent.policy(policy))
     };
-    let expected = "circuit breaker of each provider applies to no tool of the registry: none has a \
-                    provider; register tools with `Registry::register_all_from`";
+    let expected = "circuit breaker of each provider applies to no tool of the registry: none has \
+                    a provider; register tools with `Registry::register_all_from`";
     assert_eq!(check(), [expected]);
     registry.announce_provider("shop", "starting");
     assert_eq!(check(), [""; 0]);

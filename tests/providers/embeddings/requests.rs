@@ -143,8 +143,8 @@ async fn missing_keys_are_reported_before_a_request() {
     for (host, without, with) in embedders {
         let error = without.check().unwrap_err().to_string();
         assert_eq!(error, format!("missing API key for {host}: set it with `key`"));
-        let sent = without.embed(EmbedRequest::queries(&["a"])).await;
-        assert_eq!(sent.unwrap_err().to_string(), error);
+        let result = without.embed(EmbedRequest::queries(&["a"])).await;
+        assert_eq!(result.unwrap_err().to_string(), error);
         assert!(with.check().is_ok(), "{host}");
     }
     let malformed = OllamaEmbedder::new("localhost:11434", "m").check().unwrap_err().to_string();

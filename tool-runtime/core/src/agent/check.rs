@@ -27,9 +27,9 @@ impl Agent {
     ///   provider is misspelled or it is not registered yet: a
     ///   [permission](crate::dispatch::Permissions), a [rate limit](crate::dispatch::RateLimits), a
     ///   [concurrency limit](crate::dispatch::Concurrency), a
-    ///   [breaker](crate::dispatch::Breakers) (also that of each provider, if no tool has a provider
-    ///   and none was announced), a [preference](crate::Registry::set_preferences) or
-    ///   a name in a [view](crate::Registry::without); rules for a provider that was
+    ///   [breaker](crate::dispatch::Breakers) (also that of each provider, if no tool has one), a
+    ///   [preference](crate::Registry::set_preferences) or a name in a
+    ///   [view](crate::Registry::without); rules for a provider that was
     ///   [announced](crate::Registry::announce_provider) are left out; if several agents with
     ///   different tools share a policy, those without the tool report it too
     /// - a pattern in a schema that can't be enforced, because it has look-around, a back-reference

@@ -85,8 +85,8 @@ fn call(call: &ToolCall) -> String {
     format!("{}({})", call.name, call.arguments)
 }
 
-fn amount(Progress { done, total, message }: &Progress) -> String {
-    let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
-    let message = message.as_ref().map(|message| format!(", {message}")).unwrap_or_default();
-    format!("{done}{total}{message}")
+fn amount(progress: &Progress) -> String {
+    let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
+    let message = progress.message.as_ref().map(|message| format!(", {message}"));
+    format!("{}{total}{}", progress.done, message.unwrap_or_default())
 }

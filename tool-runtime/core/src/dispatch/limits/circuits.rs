@@ -77,7 +77,7 @@ impl Breakers {
         self
     }
 
-    /// Whether providers without a breaker of their own have one.
+    /// Whether each provider has a breaker, also one that is not named.
     pub(super) fn has_each(&self) -> bool {
         self.each.is_some()
     }

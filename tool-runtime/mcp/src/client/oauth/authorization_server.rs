@@ -69,7 +69,7 @@ pub(super) enum Named {
     /// The addresses in the metadata of the server.
     Servers(Vec<String>),
     /// None, so that the MCP server at this address is the authorization server.
-    Itself(Url),
+    OwnHost(Url),
 }
 
 impl Named {
@@ -89,7 +89,7 @@ impl Named {
             Ok(AuthorizationMetadataResolution { metadata, .. }) => match metadata.issuer {
                 Some(issuer) => Ok(Self::Servers(vec![issuer])),
                 None => Url::parse(server)
-                    .map(Self::Itself)
+                    .map(Self::OwnHost)
                     .map_err(|error| FlowError::failed(&error.to_string())),
             },
         }
@@ -101,7 +101,7 @@ impl Named {
                 let server = Url::parse(server).ok();
                 server.is_some_and(|it| it == *issuer || metadata_urls(issuer).contains(&it))
             }),
-            Self::Itself(server) => server.origin() == issuer.origin(),
+            Self::OwnHost(server) => server.origin() == issuer.origin(),
         }
     }
 }
@@ -110,7 +110,7 @@ impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Servers(servers) => write!(f, "names `{}`", servers.join("`, `")),
-            Self::Itself(_) => f.write_str("names none"),
+            Self::OwnHost(_) => f.write_str("names none"),
         }
     }
 }
@@ -280,8 +280,8 @@ mod tests {
             assert_eq!(named.includes(&issuer), is_included, "{named}");
         }
         assert!(!Named::Servers(Vec::new()).includes(&issuer));
-        assert!(Named::Itself(url("https://auth.example/mcp")).includes(&issuer));
-        assert!(!Named::Itself(url("https://example.com/mcp")).includes(&issuer));
+        assert!(Named::OwnHost(url("https://auth.example/mcp")).includes(&issuer));
+        assert!(!Named::OwnHost(url("https://example.com/mcp")).includes(&issuer));
     }
 
     #[test]

@@ -11,7 +11,9 @@ async fn add(a: i64, b: i64) -> i64 {
 
 /// Pays a person.
 #[tool(permission = "ask")]
-async fn pay(to: String) {}
+async fn pay(to: String) -> String {
+    to
+}
 
 #[tokio::test(start_paused = true)]
 async fn event_is_one_readable_line() {
@@ -36,7 +38,8 @@ async fn event_is_one_readable_line() {
     assert!(long.starts_with("model replied: It is 5. Ada is very very "), "{long}");
     assert!(long.ends_with('…') && long.chars().count() == 161, "{long}");
     lines.sort_unstable();
-    let id = &recorder.executions().iter().find(|it| it.call.name == "pay").unwrap().call.id;
+    let executions = recorder.executions();
+    let id = &executions.iter().find(|it| it.call.name == "pay").unwrap().call.id;
     let denied = "`pay` needs approval, but no approver is configured.";
     let expected = [
         "model asked".to_owned(),

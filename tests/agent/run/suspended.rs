@@ -117,7 +117,7 @@ async fn call_without_an_answer_stays_pending_beside_one_that_is_decided() {
     let deep = (0..97).fold(json!(0), |inner, _| json!([inner]));
     let error = waiting.answer(&book, deep, "Ada").unwrap_err();
     assert_eq!(error, PendingCallError::AnswerTooDeep(book));
-    let error = waiting.answer(&"other".into(), "yes", "Ada").unwrap_err();
+    let error = waiting.answer("other", "yes", "Ada").unwrap_err();
     assert_eq!(error, PendingCallError::Unknown("other".into()));
 
     waiting.decide_each(|_| Approval::Once, "Ada");

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use super::super::wire::http::http_client;
 use super::flow_error::FlowError;
-use super::options::OAuth;
 
 /// The size of the metadata of an authorization server that is read.
 const MAX_METADATA_BYTES: usize = 1 << 20;
@@ -40,14 +39,14 @@ impl AuthorizationServer {
 }
 
 /// Returns the metadata that the authorization server with this issuer publishes, if the MCP server
-/// names that one. Nothing is sent to any other.
+/// names that one. Nothing is sent to any other. `configured` is the issuer as the program spelled
+/// it.
 pub(super) async fn with_issuer(
-    oauth: &OAuth,
+    configured: &str,
     issuer: &Url,
     named: &Named,
 ) -> Result<AuthorizationMetadata, FlowError> {
     if !named.includes(issuer) {
-        let configured = oauth.issuer.as_deref().unwrap_or_default();
         let reason = format!("the options name the issuer `{configured}`, but the server {named}");
         return Err(FlowError::refused(&reason));
     }

@@ -50,7 +50,7 @@ async fn discover(
     let metadata = match issuer {
         Some(issuer) => {
             let named = Named::by(&manager, challenge, url).await?;
-            with_issuer(oauth, &issuer, &named).await?
+            with_issuer(oauth.issuer.as_deref().unwrap_or_default(), &issuer, &named).await?
         }
         None => manager.resolve_metadata_from_challenge(Some(challenge)).await?.metadata,
     };

@@ -40,6 +40,7 @@ impl RunEvent {
             Self::Started { agent, .. } => agent.clone().unwrap_or_default(),
             Self::MessageAdded { text, .. } => text.clone(),
             Self::RuleUnmatched(rule) => rule.to_string(),
+            Self::StateEvicted => String::new(),
             Self::Finished { error: Some(error), .. } => error.clone(),
             Self::Finished { duration, .. } => format!("after {duration:.1?}"),
         }
@@ -54,6 +55,7 @@ impl ModelEvent {
             Self::Replied { calls, .. } => calls.iter().map(call).collect::<Vec<_>>().join(", "),
             Self::SummaryFailed { reason, .. }
             | Self::HookWarning { reason, .. }
+            | Self::ClientWarning { reason }
             | Self::ExtractionFailed { reason, .. }
             | Self::ValidationFailed { reason, .. } => reason.clone(),
         }

@@ -207,6 +207,13 @@ impl ChatReply {
         self
     }
 
+    /// Sets the deviations of the client from the request.
+    #[must_use]
+    pub fn warnings(mut self, warnings: Vec<String>) -> Self {
+        self.warnings = warnings;
+        self
+    }
+
     /// Adds a call without an id. The run assigns one.
     #[must_use]
     pub fn call(mut self, tool: impl Into<String>, arguments: impl Into<Arguments>) -> Self {

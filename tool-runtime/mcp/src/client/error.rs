@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use tool_core::RegistryError;
 
-use crate::client::tools::text::{clean_line, marked};
 use crate::client::oauth::challenge::AuthorizationFailure;
+use crate::client::tools::text::{clean_line, marked};
 
 /// The number of characters of an error that a model reads.
 const MAX_MODEL_CHARS: usize = 500;

@@ -187,7 +187,7 @@ impl<C: Codec> ChatModel for Client<C> {
             };
             match self.after_reply(request, &mut paused, reply, false)? {
                 ControlFlow::Continue(next) => exchange = next,
-                ControlFlow::Break(reply) => return Ok(ChatReply { warnings, ..reply }),
+                ControlFlow::Break(reply) => return Ok(reply.warnings(warnings)),
             }
         }
     }
@@ -207,7 +207,7 @@ impl<C: Codec> ChatModel for Client<C> {
             let reply = reply.map_err(|_| timeout_error(&exchange.http.url, limit))??;
             match self.after_reply(request, &mut paused, reply, true)? {
                 ControlFlow::Continue(next) => exchange = next,
-                ControlFlow::Break(reply) => return Ok(ChatReply { warnings, ..reply }),
+                ControlFlow::Break(reply) => return Ok(reply.warnings(warnings)),
             }
         }
     }

@@ -33,7 +33,6 @@ pub(crate) use namespace::Namespace;
 pub(crate) use scan::Scan;
 pub(crate) use system::refusal;
 
-
 use git::is_nested;
 
 /// The most parts of a folder. Each takes time when a command starts.

@@ -45,18 +45,18 @@ impl CallRecord {
 
     /// Records that code of the program failed, such as a hook.
     #[cold]
-    pub(super) fn add_failure(&mut self, failure: String) {
+    pub(crate) fn add_failure(&mut self, failure: String) {
         self.hook_failures.push(failure);
     }
 
     /// Records that a hook follows an attempt. Unless [`end_hook`](Self::end_hook) is called, it
     /// was dropped before its end.
-    pub(super) fn start_hook(&mut self) {
+    pub(crate) fn start_hook(&mut self) {
         self.is_hook_running = true;
     }
 
     /// Records the end of a hook that follows an attempt.
-    pub(super) fn end_hook(&mut self, panic: Option<Panic>) {
+    pub(crate) fn end_hook(&mut self, panic: Option<Panic>) {
         self.is_hook_running = false;
         if let Some(panic) = panic {
             self.add_failure(format!("an attempt hook {panic} after the attempt"));
@@ -64,7 +64,7 @@ impl CallRecord {
     }
 
     /// Returns the failures of code of the program in words, or `None` if there are none.
-    pub(super) fn take_failures(&mut self) -> Option<String> {
+    pub(crate) fn take_failures(&mut self) -> Option<String> {
         if std::mem::take(&mut self.is_hook_running) {
             self.add_failure("an attempt hook did not end after the attempt".to_owned());
         }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::dispatch::attempt::stop::until_grace_ends;
 use crate::dispatch::call::call_record::{CallRecord, CallResult};
-use crate::dispatch::context::BatchContext;
 use crate::dispatch::call::record::add_cause;
+use crate::dispatch::context::BatchContext;
 use crate::event::{BlockReason, RunChanges, ToolExecution};
 use crate::guard::await_guarded;
 use crate::message::{ToolCall, ToolResult};

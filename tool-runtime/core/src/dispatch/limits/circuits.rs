@@ -78,7 +78,7 @@ impl Breakers {
     }
 
     /// Whether each provider has a breaker, also one that is not named.
-    pub(super) fn has_each(&self) -> bool {
+    pub(crate) fn has_each(&self) -> bool {
         self.each.is_some()
     }
 

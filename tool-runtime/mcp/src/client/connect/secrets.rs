@@ -120,7 +120,7 @@ impl Secrets {
     }
 
     /// Redacts the secrets in the result of a call that reports an error.
-    pub(super) fn redact_failure(result: &mut ServerResult, secrets: impl FnOnce() -> Self) {
+    pub(crate) fn redact_failure(result: &mut ServerResult, secrets: impl FnOnce() -> Self) {
         match result {
             ServerResult::CallToolResult(result) if result.is_error == Some(true) => {
                 let secrets = secrets();
@@ -139,7 +139,7 @@ impl Secrets {
     }
 
     /// Redacts the secrets in the texts and names of a value. Other texts stay as they are.
-    pub(super) fn redact_value(&self, value: &mut Value) {
+    pub(crate) fn redact_value(&self, value: &mut Value) {
         if self.values.is_empty() {
             return;
         }
@@ -173,7 +173,7 @@ impl Secrets {
 }
 
 /// Returns whether the result of a call reports an error.
-pub(super) fn is_failure(result: &Value) -> bool {
+pub(crate) fn is_failure(result: &Value) -> bool {
     result.get("isError").and_then(Value::as_bool) == Some(true)
 }
 

@@ -11,8 +11,6 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use tool_core::async_trait;
 
-use crate::client::oauth::challenge::{AuthorizationFailure, Authorizer};
-use crate::client::connect::secrets::Secrets;
 use super::super::wire::http::{HttpConnector, HttpTarget, http_client, wire};
 use super::super::wire::redacting_client::RedactingClient;
 use super::super::wire::{BoxFuture, Wire, WireError};
@@ -23,7 +21,7 @@ use super::options::{Flow, OAuth};
 use super::sent_secrets::SentSecrets;
 use super::store::Grant;
 use crate::client::connect::secrets::Secrets;
-use crate::client::oauth::challenge::Authorizer;
+use crate::client::oauth::challenge::{AuthorizationFailure, Authorizer};
 
 /// The number of authorizations by the user within [`WINDOW`].
 const MAX_AUTHORIZATIONS: usize = 5;

@@ -1,7 +1,5 @@
 //! Leftovers around a call: an argument before it or after it, and text before its end marker.
 
-use std::ops::Range;
-use crate::drivers::text::search::marker_index::MarkerCandidate;
 use super::super::markup::{
     END_TOKENS, WRAPPERS, beginning, ending, find_first, is_markup_word, markup_words,
 };
@@ -11,6 +9,7 @@ use crate::drivers::text::search::marker_index::MarkerCandidate;
 use crate::json::__private::is_one_of;
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
+use std::ops::Range;
 
 /// The tag of an argument that begins like the tag of a call, in the format of Kimi K3.
 const ARGUMENT_TAG: &str = "<|open|>argument ";

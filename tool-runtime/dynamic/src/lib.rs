@@ -1,4 +1,5 @@
-//! Tools that a program or a model makes at run time, built on the public API of [`tool_runtime`].
+//! Tools that a program or a model makes at run time, built on the public API of
+//! [tool-runtime](https://docs.rs/tool-runtime).
 //!
 //! A [`ToolSpec`] describes a tool as data: its name, description, arguments, effect and body.
 //! [`ToolSpec::check`] reports all errors in it at once. A [`ToolBackend`] turns the

@@ -49,7 +49,7 @@ impl Files {
     /// the arguments can't be decoded.
     ///
     /// If the call would fail, the text is the error. Characters that could deceive a person are
-    /// made [visible](tool_core::message::visible). Blocks the thread while the file is read. As
+    /// made [visible]. Blocks the thread while the file is read. As
     /// a [`Previewer`] of a policy, `Files` shows it to the approver.
     ///
     /// ```

@@ -1,5 +1,5 @@
-//! Connects [`tool_runtime`] to MCP (Model Context Protocol): the tools of any server become tools
-//! of a registry, and the tools of a registry are served to any client.
+//! Connects [tool-runtime](https://docs.rs/tool-runtime) to MCP (Model Context Protocol): the tools
+//! of any server become tools of a registry, and the tools of a registry are served to any client.
 //!
 //! - Feature `client`: `McpClient` connects to a server over stdio or HTTP and registers its tools.
 //! - Feature `server`: `McpServer` serves tools, a registry or a dispatcher over stdio or HTTP.

@@ -32,7 +32,7 @@ impl Shell {
     /// first 64 KiB are shown.
     ///
     /// Characters that could deceive a person, such as those that control a terminal, are made
-    /// [visible](tool_core::message::visible). As a [`Previewer`] of a policy, `Shell` shows the
+    /// [visible]. As a [`Previewer`] of a policy, `Shell` shows the
     /// text to the approver.
     ///
     /// ```

@@ -18,7 +18,7 @@ impl Web {
     ///
     /// If the URL is refused, the text is the error. The name of the host is not looked up: a
     /// look-up already sends the name to its owner, before the request is approved. Characters that
-    /// could deceive a person are made [visible](tool_core::message::visible). As a
+    /// could deceive a person are made [visible]. As a
     /// [`Previewer`] of a policy, `Web` shows the text to the approver.
     ///
     /// ```

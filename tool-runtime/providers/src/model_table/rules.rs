@@ -5,8 +5,11 @@ use serde_json::{Map, Value};
 use super::{ChatTools, ModelTraits, Reasoning, Support, traits};
 use tool_core::models::ModelError;
 
-/// Options, each with the value that equals its absence and the trait that decides about it.
-const OPTIONS: [(&str, Option<f64>, fn(&ModelTraits) -> Support); 11] = [
+/// An option, the value that equals its absence, and the trait that decides about it.
+type OptionRule = (&'static str, Option<f64>, fn(&ModelTraits) -> Support);
+
+/// Options with the traits that decide about them.
+const OPTIONS: [OptionRule; 11] = [
     ("temperature", Some(1.0), |traits| traits.sampling),
     ("top_p", Some(1.0), |traits| traits.sampling),
     ("top_k", None, |traits| traits.sampling),

@@ -3,7 +3,6 @@
 mod canary;
 mod display;
 mod effects;
-mod golden;
 mod json;
 mod observers;
 mod secret_digits;

@@ -10,13 +10,14 @@ mod connections;
 mod documents;
 #[path = "../agent/session/exchanged_records.rs"]
 mod exchanged_records;
-mod golden;
 mod index_kills;
 #[path = "../agent/session/kills.rs"]
 mod kills;
 mod limits;
 mod notifications;
 mod opening;
+#[path = "../registry/override_records.rs"]
+mod override_records;
 mod overrides;
 mod pins;
 mod proxy;

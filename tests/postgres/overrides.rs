@@ -6,8 +6,7 @@ use tool_runtime::store::Postgres;
 use tool_runtime::store::deadpool_postgres::{Manager, Pool};
 use tool_runtime::store::tokio_postgres::NoTls;
 
-use super::golden::override_records;
-use super::{client, schema};
+use super::{client, override_records, schema};
 
 #[tokio::test]
 async fn postgres_overrides_conform() {

@@ -65,19 +65,6 @@ async fn sqlite_store_conforms() {
 
 #[cfg(feature = "sqlite")]
 #[tokio::test]
-async fn overrides_of_an_earlier_version_are_continued() {
-    use tool_runtime::store::Sqlite;
-    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/overrides_1.db");
-    let name = format!("overrides-golden-{}.db", std::process::id());
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::copy(golden, &path).unwrap();
-    let store = Sqlite::open(&path).await.unwrap().overrides().await.unwrap();
-    override_records::check(&store).await;
-    std::fs::remove_file(path).unwrap();
-}
-
-#[cfg(feature = "sqlite")]
-#[tokio::test]
 async fn damaged_overrides_are_reported_and_others_apply() {
     use tool_runtime::store::Sqlite;
     use tool_runtime::store::rusqlite::Connection;
@@ -91,17 +78,6 @@ async fn damaged_overrides_are_reported_and_others_apply() {
     Connection::open(&path).unwrap().execute_batch(damage).unwrap();
     override_records::check_damaged(store).await;
     std::fs::remove_file(path).unwrap();
-}
-
-/// Run it when the tables or the records change, and keep the earlier files.
-#[cfg(feature = "sqlite")]
-#[tokio::test]
-#[ignore = "writes a fixture into the temporary folder"]
-async fn write_overrides_of_this_version() {
-    use tool_runtime::store::Sqlite;
-    let path = std::env::temp_dir().join("overrides.db");
-    override_records::fill(&Sqlite::open(&path).await.unwrap().overrides().await.unwrap()).await;
-    println!("{}", path.display());
 }
 
 #[tokio::test]

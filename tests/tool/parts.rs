@@ -120,30 +120,6 @@ fn output_of_parts_begins_with_its_text() {
     assert_eq!((output.as_text(), output.parts()), ("", &[image().into(), text()][..]));
 }
 
-/// A conversation with images in results, as versions without parts wrote it.
-const TRANSCRIPT: &str = include_str!("../golden/message/transcript.json");
-
-#[test]
-fn images_of_earlier_results_become_parts() {
-    let transcript: Vec<Message> = serde_json::from_str(TRANSCRIPT).unwrap();
-    let Message::Tool { results } = &transcript[3] else { panic!("{transcript:?}") };
-    let image = |base64: &str| -> ContentPart {
-        Image { media_type: "image/png".into(), base64: base64.into() }.into()
-    };
-    let parts: Vec<_> = results.iter().map(|result| result.parts.clone()).collect();
-    assert_eq!(parts, [vec![], vec![image("AAAA"), image("BBBB")], vec![], vec![image("CCCC")]]);
-    let texts: Vec<_> = results.iter().map(|result| result.text.as_str()).collect();
-    assert_eq!(texts, ["drawn", "drawn", "no paper", ""]);
-    assert_eq!(results[2].error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
-    let Message::User { parts } = &transcript[1] else { panic!("{transcript:?}") };
-    assert_eq!(parts[..], ["Draw:".into(), image("DDDD")]);
-    // What holds no images is written as before.
-    for index in [0, 1, 2, 4] {
-        let written = serde_json::from_str::<Value>(TRANSCRIPT).unwrap()[index].clone();
-        assert_eq!(serde_json::to_value(&transcript[index]).unwrap(), written);
-    }
-}
-
 fn part() -> impl Strategy<Value = ContentPart> {
     let option = || prop::option::of(".{0,4}");
     prop_oneof![

@@ -3,7 +3,6 @@
 mod context;
 mod events;
 mod extraction;
-mod golden;
 mod limits;
 mod resuming;
 mod state;

@@ -248,16 +248,6 @@ async fn records_exchanged_between_sessions_are_errors() {
     let file = folder.join("sessions.db");
     let names = exchanged_records::fill(&Sqlite::open(&file).await.unwrap()).await;
     check_exchanges(&file, &names).await;
-    // Files of earlier versions are migrated.
-    for (version, bytes) in [
-        (1, &include_bytes!("../../golden/sessions/sessions.db")[..]),
-        (2, include_bytes!("../../golden/sessions/sessions_2.db")),
-        (3, include_bytes!("../../golden/sessions/sessions_3.db")),
-    ] {
-        let file = folder.join(format!("version_{version}.db"));
-        fs::write(&file, bytes).unwrap();
-        check_exchanges(&file, &["answered", "paused", "windowed"]).await;
-    }
 }
 
 #[tokio::test]

@@ -12,7 +12,6 @@ mod events;
 mod exchanged_records;
 mod extraction;
 mod failing_stores;
-mod golden;
 #[cfg(feature = "sqlite")]
 mod kills;
 mod long_conversations;

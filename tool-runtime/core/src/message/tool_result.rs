@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::visible::mark_invisible;
-use super::{CallId, ContentPart, Image, ToolCall};
+use super::{CallId, ContentPart, ToolCall};
 
 /// The result that the model receives for a call. Every call has exactly one.
 ///
@@ -20,7 +20,6 @@ use super::{CallId, ContentPart, Image, ToolCall};
 /// assert!(!result.is_success());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "StoredResult")]
 #[non_exhaustive]
 pub struct ToolResult {
     /// The id of the call.
@@ -30,40 +29,15 @@ pub struct ToolResult {
     /// The text for the model, before all parts.
     pub text: String,
     /// The parts for the model that follow the text, in order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<ContentPart>,
     /// The result as a value, for programs; set if it differs from the text. The model does not
     /// receive it. [`structured_value`](Self::structured_value) also reads a text that is JSON.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
     /// The stable code of the failure, such as `TOOL_TIMEOUT`; `None` if the tool succeeded.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-}
-
-/// A result as this version and earlier ones wrote it.
-#[derive(Deserialize)]
-struct StoredResult {
-    call: CallId,
-    tool: String,
-    text: String,
-    #[serde(default)]
-    parts: Vec<ContentPart>,
-    /// Written by versions without parts.
-    #[serde(default)]
-    images: Vec<Image>,
-    #[serde(default)]
-    structured: Option<Value>,
-    #[serde(default)]
-    error: Option<String>,
-}
-
-impl From<StoredResult> for ToolResult {
-    fn from(stored: StoredResult) -> Self {
-        let StoredResult { call, tool, text, mut parts, images, structured, error } = stored;
-        parts.extend(images.into_iter().map(ContentPart::Image));
-        Self { call, tool, text, parts, structured, error }
-    }
 }
 
 impl ToolResult {

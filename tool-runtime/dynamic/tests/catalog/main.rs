@@ -15,12 +15,10 @@ mod canary;
 mod connection_tools;
 #[cfg(unix)]
 mod connections;
-mod contents;
 mod crashes;
 mod edited;
 mod failures;
 mod fixture;
-mod golden;
 #[cfg(unix)]
 mod hanging;
 mod operations;

@@ -11,7 +11,7 @@ pub(crate) const MAX_BYTES: usize = 1_500;
 
 /// Changes whenever the same document is divided otherwise, or has other words, so that it is
 /// indexed again.
-pub(crate) const VERSION: &str = "3";
+pub(crate) const VERSION: &str = "1";
 
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]

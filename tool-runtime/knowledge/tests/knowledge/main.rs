@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops at a failure")]
 
-mod fixture_documents;
-mod golden;
 mod indexing;
 mod kills;
 mod memory;

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-#[cfg(feature = "sqlite")]
-use tool_mcp::PinnedDefinition;
 use tool_mcp::{MemoryPins, PinFile, PinStore, Pins, pin_conformance};
 use tool_runtime::async_trait;
 
@@ -63,42 +61,6 @@ async fn pins_in_sqlite_files_conform_to_the_contract() {
     let handles = [open(100).await, open(100).await];
     let [first, second] = handles;
     pin_conformance::check_handles(first, second).await.unwrap();
-}
-
-#[cfg(feature = "sqlite")]
-fn pins_of_an_earlier_version() -> Pins {
-    let definition = serde_json::json!({ "name": "add", "description": "Adds two numbers." });
-    Pins::from([("add".to_owned(), PinnedDefinition::new("add", definition))])
-}
-
-#[cfg(feature = "sqlite")]
-#[tokio::test]
-async fn pins_of_an_earlier_version_are_read_and_replaced() {
-    use tool_mcp::SqlitePins;
-    use tool_runtime::store::Sqlite;
-
-    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/pins_1.db");
-    let folder = Folder::new();
-    let path = folder.0.join("pins.db");
-    std::fs::copy(golden, &path).unwrap();
-    let pins = SqlitePins::open(&Sqlite::open(&path).await.unwrap()).await.unwrap();
-    assert_eq!(pins.load("docs").await.unwrap(), Some(pins_of_an_earlier_version()));
-    pins.save("docs", &Pins::new()).await.unwrap();
-    assert_eq!(pins.load("docs").await.unwrap(), Some(Pins::new()));
-}
-
-/// Run it when the table or the records change, and keep the earlier files.
-#[cfg(feature = "sqlite")]
-#[tokio::test]
-#[ignore = "writes a fixture into the temporary folder"]
-async fn write_pins_of_this_version() {
-    use tool_mcp::SqlitePins;
-    use tool_runtime::store::Sqlite;
-
-    let path = std::env::temp_dir().join("pins.db");
-    let pins = SqlitePins::open(&Sqlite::open(&path).await.unwrap()).await.unwrap();
-    pins.save("docs", &pins_of_an_earlier_version()).await.unwrap();
-    println!("{}", path.display());
 }
 
 /// A defect of a store.

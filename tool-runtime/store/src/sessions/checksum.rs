@@ -19,8 +19,8 @@ pub(crate) fn after_message(before: i64, message: &[u8]) -> i64 {
 /// Binds the checksum of a conversation to the session with this id, or a bound one to none.
 ///
 /// Two sessions with the same messages store different checksums, so their rows can't be exchanged.
-/// Databases compute the same exclusive or: rows are migrated and copied without their texts, and a
-/// wrong checksum stays wrong.
+/// Databases compute the same exclusive or: rows are copied without their texts, and a wrong
+/// checksum stays wrong.
 pub(crate) fn in_session(chain: i64, session_id: i64) -> i64 {
     chain ^ session_id
 }

@@ -17,12 +17,6 @@ pub(super) fn toggle(connection: &Connection, name: &str, by: i64) -> rusqlite::
     record(connection, (count.wrapping_add(by), digest))
 }
 
-/// Records the names that the table of sessions has.
-pub(super) fn record_all(connection: &Connection) -> rusqlite::Result<()> {
-    let all = present(connection)?;
-    record(connection, all)
-}
-
 /// The version of the file in which a connection has found the index of names to be complete.
 #[derive(Debug, Default)]
 pub(super) struct CompleteNames(Mutex<Option<i64>>);
@@ -80,7 +74,7 @@ mod tests {
         writer.execute_batch(tables).unwrap();
         let names = CompleteNames::default();
         assert!(names.are_complete(&writer).is_err());
-        record_all(&writer).unwrap();
+        record(&writer, present(&writer).unwrap()).unwrap();
         assert!(names.are_complete(&writer).unwrap());
         // What this connection writes needs no check.
         writer.execute("UPDATE names SET count = 7", ()).unwrap();
@@ -88,7 +82,7 @@ mod tests {
         other.execute("INSERT INTO sessions VALUES ('bob')", ()).unwrap();
         assert!(!names.are_complete(&writer).unwrap());
         assert!(!names.are_complete(&writer).unwrap());
-        record_all(&other).unwrap();
+        record(&other, present(&other).unwrap()).unwrap();
         assert!(names.are_complete(&writer).unwrap());
         drop((writer, other));
         std::fs::remove_file(&file).unwrap();

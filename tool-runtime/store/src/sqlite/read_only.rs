@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::error::OpenFailure;
-use super::schema::{self, CHECKSUMS, MIGRATIONS, check_application, version};
+use super::schema::{self, MIGRATIONS, check_application, version};
 
 /// Returns whether a file could not be opened because it, or its folder, can't be written.
 pub(super) fn is_read_only(failure: &OpenFailure) -> bool {
@@ -19,17 +19,21 @@ pub(super) fn is_read_only(failure: &OpenFailure) -> bool {
 
 /// Opens a file for reading. A file of an earlier version is copied to memory and migrated there.
 pub(super) fn open(path: &Path) -> Result<Connection, OpenFailure> {
+    open_with(path, &MIGRATIONS)
+}
+
+pub(super) fn open_with(path: &Path, migrations: &[&str]) -> Result<Connection, OpenFailure> {
     let connection = open_at(path)?;
     match version(&connection)? {
         0 => Err(OpenFailure::NotAStoreFile),
-        newest if newest == MIGRATIONS.len() => {
+        newest if newest == migrations.len() => {
             check_application(&connection)?;
             Ok(connection)
         }
-        newer if newer > MIGRATIONS.len() => Err(schema::unsupported(newer, MIGRATIONS.len())),
+        newer if newer > migrations.len() => Err(schema::unsupported(newer, migrations.len())),
         earlier => {
             check_application(&connection)?;
-            migrated_copy(path, earlier)
+            migrated_copy(path, migrations, earlier)
         }
     }
 }
@@ -41,22 +45,24 @@ fn open_at(path: &Path) -> Result<Connection, OpenFailure> {
     Ok(Connection::open_with_flags(uri(path), flags)?)
 }
 
-fn migrated_copy(path: &Path, version: usize) -> Result<Connection, OpenFailure> {
+fn migrated_copy(
+    path: &Path,
+    migrations: &[&str],
+    version: usize,
+) -> Result<Connection, OpenFailure> {
     // Without the flag for memory, which would apply to the attached file as well.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut copy = Connection::open_with_flags(":memory:", flags)?;
-    schema::apply(&mut copy, MIGRATIONS.get(..version).unwrap_or_default())?;
+    schema::apply(&mut copy, migrations.get(..version).unwrap_or_default())?;
     copy.execute("ATTACH ?1 AS file", (uri(path),))?;
-    // The names were added with the checksums.
-    let tables = ["sessions", "messages"].into_iter();
-    for table in tables.chain((version >= CHECKSUMS).then_some("names")) {
-        copy.execute(&format!("INSERT INTO {table} SELECT * FROM file.{table}"), ())?;
+    for table in ["sessions", "messages", "names"] {
+        copy.execute(&format!("REPLACE INTO {table} SELECT * FROM file.{table}"), ())?;
     }
     copy.execute("DETACH file", ())?;
-    schema::migrate(&mut copy)?;
+    schema::apply(&mut copy, migrations)?;
     // What is written to the copy would be lost.
     copy.pragma_update(None, "query_only", true)?;
     Ok(copy)

@@ -48,8 +48,8 @@ fn write_rows(
     let id = match found {
         Some(&SessionRow { id, .. }) => id,
         None => {
-            let insert = "INSERT INTO sessions (name, revision, messages, state, saved_at) \
-                         VALUES (?1, ?2, 0, '', 0)";
+            let insert = "INSERT INTO sessions (name, revision, messages, state, saved_at, \
+                          state_checksum, chain, checksum) VALUES (?1, ?2, 0, '', 0, 0, 0, 0)";
             transaction.execute(insert, (&write.session, revision.cast_signed()))?;
             let id = transaction.last_insert_rowid();
             names::toggle(transaction, &write.session, 1)?;

@@ -22,8 +22,7 @@ const PART: &str = "tool_sessions";
 
 /// Migrations from each version to the next. Never change an existing one: databases in use were
 /// created by it.
-const MIGRATIONS: [&str; 2] = [
-    "
+const MIGRATIONS: [&str; 1] = ["
     CREATE TABLE tool_sessions (
         id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         name BYTEA NOT NULL UNIQUE,
@@ -43,16 +42,11 @@ const MIGRATIONS: [&str; 2] = [
         session BIGINT NOT NULL,
         place BIGINT NOT NULL,
         message BYTEA NOT NULL,
-        -- The checksum of the messages up to this one.
+        -- The checksum of the messages up to this one, bound to the session.
         chain BIGINT NOT NULL,
         PRIMARY KEY (session, place)
     );
-",
-    "
-    -- Binds the checksums of messages to their sessions: the exclusive or of both.
-    UPDATE tool_messages SET chain = chain # session;
-",
-];
+"];
 
 /// Creates the tables of sessions, or migrates those of an earlier version.
 pub(super) async fn migrate(pool: &Pool) -> Result<(), ConnectError> {

@@ -4,15 +4,10 @@ use rusqlite::Connection;
 
 use super::folder::Folder;
 use crate::sqlite::error::OpenFailure;
+use crate::sqlite::schema::MIGRATIONS;
 use crate::sqlite::{Sqlite, read_only};
 use tool_core::agent::session::{SessionError, SessionQuery, SessionStore, SessionWrite};
 use tool_core::message::Message;
-
-/// Files of earlier versions.
-const EARLIER: [&[u8]; 2] = [
-    include_bytes!("../../../../../tests/golden/sessions/sessions.db"),
-    include_bytes!("../../../../../tests/golden/sessions/sessions_2.db"),
-];
 
 #[tokio::test]
 async fn file_that_cannot_be_written_is_read() {
@@ -44,25 +39,23 @@ async fn file_that_cannot_be_written_is_read() {
 }
 
 #[tokio::test]
-async fn earlier_version_that_cannot_be_written_is_read() {
-    for earlier in EARLIER {
-        let folder = Folder::new();
-        fs::write(folder.file(), earlier).unwrap();
-        let store = Sqlite::new(read_only::open(&folder.file()).unwrap(), None);
-        let migrated = folder.file().with_file_name("migrated.db");
-        fs::write(&migrated, earlier).unwrap();
-        let expected = Sqlite::open(&migrated).await.unwrap();
-        let names: Vec<_> = expected.list(SessionQuery::all()).await.unwrap();
-        assert_eq!(names.len(), 6);
-        for info in names {
-            let [record, expected] = [&store, &expected].map(|store| store.load(&info.session));
-            assert_eq!(record.await.unwrap(), expected.await.unwrap());
-        }
-        assert_eq!(store.load("none").await.unwrap(), None);
-        let error = store.save("new", SessionWrite::create()).await.unwrap_err();
-        assert!(matches!(error, SessionError::InvalidWrite { .. }), "{error}");
-        assert!(fs::read(folder.file()).unwrap() == earlier);
-    }
+async fn earlier_version_that_cannot_be_written_is_migrated_in_memory() {
+    let folder = Folder::new();
+    let messages = [Message::user("Hello")];
+    let store = Sqlite::open(folder.file()).await.unwrap();
+    store.save("ada", SessionWrite::create().messages(0, &messages)).await.unwrap();
+    drop(store);
+    let before = fs::read(folder.file()).unwrap();
+    let next = "ALTER TABLE messages ADD COLUMN size; UPDATE messages SET size = length(message)";
+    let migrated = read_only::open_with(&folder.file(), &[MIGRATIONS[0], next]).unwrap();
+    let count = "SELECT count(*) FROM messages WHERE size = length(message) AND size > 0";
+    assert_eq!(migrated.query_row(count, (), |row| row.get(0)), Ok(1));
+    let store = Sqlite::new(migrated, None);
+    assert_eq!(store.load("ada").await.unwrap().unwrap().messages, messages);
+    assert_eq!(store.load("bob").await.unwrap(), None);
+    let error = store.save("bob", SessionWrite::create()).await.unwrap_err();
+    assert!(matches!(error, SessionError::InvalidWrite { .. }), "{error}");
+    assert!(fs::read(folder.file()).unwrap() == before);
 }
 
 #[test]

@@ -50,10 +50,10 @@ async fn newer_file_is_unchanged() {
     let before = fs::read(folder.file()).unwrap();
     let error = Sqlite::open(folder.file()).await.unwrap_err();
     assert!(
-        matches!(error, OpenError::UnsupportedVersion { version: 7, supported: 3, .. }),
+        matches!(error, OpenError::UnsupportedVersion { version: 7, supported: 1, .. }),
         "{error}"
     );
-    assert!(error.to_string().contains("sessions.db: 7, at most 3"), "{error}");
+    assert!(error.to_string().contains("sessions.db: 7, at most 1"), "{error}");
     assert_eq!(fs::read(folder.file()).unwrap(), before);
 }
 

@@ -26,7 +26,6 @@ pub enum FixKind {
     Bom,
     /// Removed non-JSON whitespace: no-break and zero-width spaces, form feeds and the like, and
     /// `\n`, `\r` and `\t` that are written as escapes between tokens.
-    #[serde(rename = "blank")]
     Whitespace,
     /// Removed backticks or tildes around the value, with or without a language word.
     Fence,
@@ -63,26 +62,21 @@ pub enum FixKind {
     ///
     /// JSON Schema accepts such a number as an integer, so every tool accepts this fix, whatever it
     /// declares about repairs.
-    #[serde(rename = "whole")]
     IntegralNumber,
     /// Removed a null member that the schema knows, does not require, and allows no null for.
     ///
     /// Some providers make models send all members, so every tool accepts this fix, whatever it
     /// declares about repairs.
-    #[serde(rename = "absent")]
     NullMember,
     /// Wrapped one value in an array, because the schema requires an array.
-    #[serde(rename = "listed")]
     IntoArray,
     /// Replaced an array of one item by the item, because the schema allows no array.
-    #[serde(rename = "unlisted")]
     OutOfArray,
     /// Replaced a key by the schema's spelling, which differs in case or separators: `maxResults`
     /// for `max_results`.
     KeyCase,
     /// Replaced a string by the schema's enum value, which differs in case or surrounding
     /// whitespace.
-    #[serde(rename = "choice_case")]
     EnumCase,
     /// Removed an envelope such as `{"name": …, "arguments": …}` around the arguments.
     Envelope,
@@ -116,10 +110,8 @@ pub enum FixKind {
     /// Read a string in doubled quotes, which may be part of the content: `""exact words""`.
     DoubledQuotes,
     /// Read a key without quotes.
-    #[serde(rename = "bare_key")]
     UnquotedKey,
     /// Read a string without quotes.
-    #[serde(rename = "bare_text")]
     UnquotedText,
     /// Read a number in a spelling that JSON does not allow: `+1`, `.5`, `5.`, `1_000`.
     Number,
@@ -154,17 +146,13 @@ pub enum FixKind {
     /// Inserted a missing quote at one end of a string, or replaced a different one.
     MissingQuote,
     /// Closed a string inside which the text ends.
-    #[serde(rename = "cut_text")]
     TruncatedText,
     /// Completed `true`, `false` or `null` at the end of the text, because the schema allows only
     /// one.
-    #[serde(rename = "cut_literal")]
     TruncatedLiteral,
     /// Dropped a member because the text ends inside its key or before its value.
-    #[serde(rename = "cut_member")]
     TruncatedMember,
     /// Closed the containers after a comma at the end of the text.
-    #[serde(rename = "cut_list")]
     TruncatedList,
 }
 

@@ -49,7 +49,7 @@ pub(super) struct RecordedResponse {
     #[serde(default)]
     pub(super) reply: String,
     /// Error that broke the connection, if it broke.
-    #[serde(default, rename = "broke", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) connection_error: Option<String>,
 }
 

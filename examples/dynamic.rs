@@ -8,7 +8,7 @@
 //! the call fails. Tools in Rust need Linux. These calls make a tool, and call it:
 //!
 //! ```sh
-//! --call new_tool '{"name": "one", "description": "Returns one.", "kind": "javascript",
+//! --call new_tool '{"name": "one", "description": "Returns one.", "language": "javascript",
 //!     "body": "return 1;"}'
 //! --call one '{}'
 //! ```

@@ -135,7 +135,6 @@ pub struct ToolSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<ArgumentField>,
     /// The language of the body.
-    #[serde(rename = "kind")]
     pub language: BodyLanguage,
     /// The body of an async function, without its signature. `args` holds the arguments, and the
     /// body returns the output.

@@ -74,7 +74,7 @@ impl DynamicTools {
     fn unknown_language(&self) -> SpecError {
         let languages: Vec<_> = self.registrar.languages().map(|it| format!("`{it}`")).collect();
         SpecError::new(
-            "kind",
+            "language",
             format!("expected one that the program builds: {}", languages.join(", ")),
         )
     }

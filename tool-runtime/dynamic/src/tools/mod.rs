@@ -63,7 +63,7 @@ const MAX_LISTED_CHARS: usize = 200;
 /// let allowed = Permissions::default().tool("new_tool", Permission::Allow);
 /// let dispatcher = Dispatcher::new(registry).policy(Policy::new().permissions(allowed));
 ///
-/// let spec = r#"{"name": "Sum", "description": "", "kind": "rust", "body": "Ok(())"}"#;
+/// let spec = r#"{"name": "Sum", "description": "", "language": "rust", "body": "Ok(())"}"#;
 /// let call = ToolCall::new("1", "new_tool", spec);
 /// let text = &dispatcher.dispatch(vec![call]).await[0].result.text;
 /// assert!(text.contains("`name`: expected") && text.contains("`description`: expected"));

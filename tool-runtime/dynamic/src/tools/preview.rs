@@ -25,8 +25,8 @@ impl DynamicTools {
     /// use tool_runtime::dynamic::DynamicTools;
     ///
     /// let arguments = json!({
-    ///     "name": "one", "description": "Returns one.", "kind": "javascript", "effect": "none",
-    ///     "body": "const one = 1;\nreturn one;",
+    ///     "name": "one", "description": "Returns one.", "language": "javascript",
+    ///     "effect": "none", "body": "const one = 1;\nreturn one;",
     /// });
     /// let preview = DynamicTools::preview_of("new_tool", &arguments).unwrap();
     /// assert!(preview.starts_with(

@@ -49,7 +49,7 @@ impl ChatModel for Story {
             0 => {
                 let spec = json!({
                     "name": name, "description": "Returns its number.", "effect": "read",
-                    "kind": self.kind, "body": self.body,
+                    "language": self.kind, "body": self.body,
                 });
                 ChatReply::default().call("new_tool", spec.to_string().as_str())
             }

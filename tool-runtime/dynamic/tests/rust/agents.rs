@@ -23,7 +23,7 @@ async fn model_corrects_a_body_by_the_errors_of_the_compiler() {
     let make = |body: &str| {
         let spec = json!({
             "name": "count_letters", "description": "Counts the letters of a text.",
-            "kind": "rust", "effect": "none", "body": body,
+            "language": "rust", "effect": "none", "body": body,
             "fields": [{ "name": "text", "type": "string" }],
             // A fraction with the value of an integer.
             "examples": [{ "arguments": { "text": "abc" }, "output": 3 }],

@@ -188,7 +188,7 @@ fn invisible_characters_are_refused_before_anything_is_built() {
 #[test]
 fn unknown_members_of_specs_are_refused() {
     let json = json!({
-        "name": "a", "description": "A.", "kind": "javascript", "body": "return 1;",
+        "name": "a", "description": "A.", "language": "javascript", "body": "return 1;",
         "fields": [{ "name": "n", "type": "integer", "minimum": 1 }],
     });
     let error = serde_json::from_value::<ToolSpec>(json).unwrap_err().to_string();

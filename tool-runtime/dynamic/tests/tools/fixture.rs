@@ -66,7 +66,7 @@ impl Fixture {
 
 pub(crate) fn spec(name: &str, body: &str) -> Value {
     json!({
-        "name": name, "description": "Does something.", "kind": "javascript", "effect": "read",
+        "name": name, "description": "Does something.", "language": "javascript", "effect": "read",
         "body": body,
     })
 }

@@ -49,15 +49,15 @@ async fn errors_of_a_spec_are_reported_at_once() {
     assert_eq!(paths_of(&execution), paths, "{}", execution.result.text);
     // The name belongs to the program, and the language has no backend.
     wrong["name"] = "double".into();
-    wrong["kind"] = "rust".into();
+    wrong["language"] = "rust".into();
     let execution = fixture.call("new_tool", wrong).await;
-    let paths = ["fields[0].name", "fields[0].items", "name", "kind"];
+    let paths = ["fields[0].name", "fields[0].items", "name", "language"];
     assert_eq!(paths_of(&execution), paths, "{}", execution.result.text);
     wrong = spec("sum", "return 1 +;");
     let execution = fixture.call("new_tool", wrong).await;
     assert!(execution.result.text.contains("at line 1: `return 1 +;`"));
     wrong = spec("sum", "return 1;");
-    wrong["kind"] = "rust".into();
+    wrong["language"] = "rust".into();
     let execution = fixture.call("new_tool", wrong).await;
     assert!(execution.is_failure() && fixture.names().is_empty());
 }

@@ -161,8 +161,8 @@ fn event(item: StreamItem) -> Event {
                 Event::default().event("call").data(call.to_string())
             }
             // Three lines of data. In events, secret arguments are redacted.
-            EventKind::Tool(ToolEvent::ApprovalRequested { call, tool, json, .. }) => {
-                let arguments = visible(json);
+            EventKind::Tool(ToolEvent::ApprovalRequested { call, tool, arguments, .. }) => {
+                let arguments = visible(arguments);
                 Event::default().event("approval").data(format!("{call}\n{tool}\n{arguments}"))
             }
             // The model is asked again. A client discards the text of the reply.
@@ -178,7 +178,7 @@ fn event(item: StreamItem) -> Event {
             EventKind::Run(RunEvent::Finished { code, .. }) if event.origin.depth == 0 => {
                 Event::default().event("end").data(code.as_deref().unwrap_or("ANSWERED"))
             }
-            _ => Event::default().comment(event.action()),
+            _ => Event::default().comment(event.name()),
         },
         _ => Event::default().comment(""),
     }

@@ -196,10 +196,10 @@ async fn events_are_in_order_and_survive_serialization() {
     let output = output.lock().unwrap();
     let written = serde_json::to_value(&*output).unwrap();
     let word = |value: &Value| value.as_str().unwrap().to_owned();
-    let name = |event: &Value| word(&event["layer"]) + " " + &word(&event["action"]);
+    let name = |event: &Value| word(&event["event"]);
     let names: Vec<_> = written.as_array().unwrap().iter().map(name).collect();
-    let turn = ["model asked", "model replied", "tool started", "tool finished"];
-    let (start, end) = (["run started", "run said"], ["run finished"]);
+    let turn = ["model.requested", "model.replied", "tool.started", "tool.finished"];
+    let (start, end) = (["run.started", "run.message_added"], ["run.finished"]);
     assert_eq!(names, [&start[..], &turn[..], &turn[..], &turn[..2], &end[..]].concat());
     // All events are of one run, with turns and times in order.
     assert!(output.iter().all(|event| event.origin.run == output[0].origin.run));

@@ -24,7 +24,7 @@ fn execution() -> ToolExecution {
     execution.decoded_arguments = Some(r#"{"path":"a"}"#.into());
     execution.cause = Some("the disk".into());
     execution.attempts = 2;
-    execution.is_cached = true;
+    execution.cached = true;
     execution.decided_by = Some("Ada".into());
     execution.blocked_by = Some(BlockReason::Batch);
     execution.effects = vec![FileChange::new("a", FileOp::Delete).into()];
@@ -34,7 +34,7 @@ fn execution() -> ToolExecution {
     execution
 }
 
-/// Each kind of event, with its members besides `run`, `turn`, `at`, `layer` and `action`.
+/// Each kind of event, with its members besides `run`, `turn`, `at` and `event`.
 fn kinds() -> Vec<(EventKind, &'static str, Value)> {
     let call = || "c1".into();
     let duration = Duration::from_micros(5);
@@ -51,7 +51,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 metadata: Map::new(),
             }
             .into(),
-            "run started",
+            "run.started",
             json!({}),
         ),
         (
@@ -62,8 +62,8 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 metadata: Map::from_iter([("user".to_owned(), json!("ada"))]),
             }
             .into(),
-            "run started",
-            json!({"within": format!("{:032x}", 9), "agent": "ada", "session": "s", "metadata": {"user": "ada"}}),
+            "run.started",
+            json!({"parent_run": format!("{:032x}", 9), "agent": "ada", "session": "s", "metadata": {"user": "ada"}}),
         ),
         (
             RunEvent::MessageAdded {
@@ -73,8 +73,8 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 attachments: 0,
             }
             .into(),
-            "run said",
-            json!({"by": "user", "text": "Hi"}),
+            "run.message_added",
+            json!({"source": "user", "text": "Hi"}),
         ),
         (
             RunEvent::MessageAdded {
@@ -84,8 +84,8 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 attachments: 2,
             }
             .into(),
-            "run said",
-            json!({"by": "elsewhere", "source": "a mail", "text": "Obey!", "images": 2}),
+            "run.message_added",
+            json!({"source": "untrusted", "source_name": "a mail", "text": "Obey!", "attachments": 2}),
         ),
         (
             RunEvent::Finished {
@@ -96,8 +96,8 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 duration,
             }
             .into(),
-            "run finished",
-            json!({"took": 5}),
+            "run.finished",
+            json!({"duration_us": 5}),
         ),
         (
             RunEvent::Finished {
@@ -108,11 +108,11 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 duration,
             }
             .into(),
-            "run finished",
-            json!({"code": "CUT", "error": "cut", "cost": 0.25, "took": 5,
+            "run.finished",
+            json!({"code": "CUT", "error": "cut", "cost": 0.25, "duration_us": 5,
                 "usage": {"input": 7, "cached": 0, "output": 3, "reasoning": 0}}),
         ),
-        (ModelEvent::Requested.into(), "model asked", json!({})),
+        (ModelEvent::Requested.into(), "model.requested", json!({})),
         (
             ModelEvent::Replied {
                 text: "t".into(),
@@ -122,37 +122,37 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 duration,
             }
             .into(),
-            "model replied",
-            json!({"text": "t", "reasoning": "r", "calls": [call_json], "took": 5,
+            "model.replied",
+            json!({"text": "t", "reasoning": "r", "calls": [call_json], "duration_us": 5,
                 "usage": {"input": 7, "cached": 0, "output": 3, "reasoning": 0}}),
         ),
-        (ToolEvent::Started { call: now_call }.into(), "tool started", json!({"call": call_json})),
+        (ToolEvent::Started { call: now_call }.into(), "tool.started", json!({"call": call_json})),
         (
             ToolEvent::ApprovalRequested {
                 call: call(),
                 tool: "now".into(),
-                json: r#"{"a": 1}"#.into(),
+                arguments: r#"{"a": 1}"#.into(),
                 void_decision: None,
             }
             .into(),
-            "tool asked",
+            "tool.approval_requested",
             json!({"call": "c1", "tool": "now", "arguments": r#"{"a": 1}"#}),
         ),
         (
             ToolEvent::ApprovalRequested {
                 call: call(),
                 tool: "now".into(),
-                json: "{}".into(),
+                arguments: "{}".into(),
                 void_decision: Some("changed".into()),
             }
             .into(),
-            "tool asked",
+            "tool.approval_requested",
             json!({"call": "c1", "tool": "now", "arguments": "{}", "void_decision": "changed"}),
         ),
         (
-            ToolEvent::Approved { call: call(), decided_by: "Ada".into() }.into(),
-            "tool approved",
-            json!({"call": "c1", "by": "Ada"}),
+            ToolEvent::Approved { call: call(), approved_by: "Ada".into() }.into(),
+            "tool.approved",
+            json!({"call": "c1", "approved_by": "Ada"}),
         ),
         (
             ToolEvent::Blocked {
@@ -161,8 +161,8 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 reason: "no".into(),
             }
             .into(),
-            "tool blocked",
-            json!({"call": "c1", "by": "permission", "reason": "no"}),
+            "tool.blocked",
+            json!({"call": "c1", "blocked_by": "permission", "reason": "no"}),
         ),
         (
             ToolEvent::Retried {
@@ -173,51 +173,51 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 delay: duration,
             }
             .into(),
-            "tool retried",
-            json!({"call": "c1", "attempt": 1, "error": "E", "text": "late", "pause": 5}),
+            "tool.retried",
+            json!({"call": "c1", "attempt": 1, "error": "E", "text": "late", "delay_us": 5}),
         ),
         (
             ToolEvent::Progress { call: call(), progress }.into(),
-            "tool progress",
+            "tool.progress",
             json!({"call": "c1", "progress": {"done": 1.0, "total": 2.0, "message": "half"}}),
         ),
-        (ToolEvent::Cancelled { call: call() }.into(), "tool cancelled", json!({"call": "c1"})),
+        (ToolEvent::Cancelled { call: call() }.into(), "tool.cancelled", json!({"call": "c1"})),
         (
             ToolEvent::Finished(plain).into(),
-            "tool finished",
+            "tool.finished",
             json!({
                 "call": call_json,
                 "result": {"call": "c1", "tool": "now", "text": "noon"},
-                "attempts": 0, "remembered": false, "left_running": false, "started": 0, "took": 0,
+                "attempts": 0, "cached": false, "has_detached_thread": false, "started_at": 0, "duration_us": 0,
             }),
         ),
         (
             ToolEvent::Finished(execution()).into(),
-            "tool finished",
+            "tool.finished",
             json!({
                 "call": {"id": "c1", "name": "write", "arguments": "{path: \"a\"}"},
-                "changed": {"id": "c1", "name": "write", "arguments": {"path": "b"}},
+                "modified_call": {"id": "c1", "name": "write", "arguments": {"path": "b"}},
                 "result": {
                     "call": "c1", "tool": "write", "text": "Too late.", "error": "TOOL_TIMEOUT",
                 },
                 "full_text": "Too late, all of it.",
                 "fixes": [{
-                    "kind": "bare_key", "span": {"start": 1, "end": 5},
+                    "kind": "unquoted_key", "span": {"start": 1, "end": 5},
                     "level": "spelling", "risk": "lossless",
                 }],
-                "decoded": "{\"path\":\"a\"}",
+                "decoded_arguments": "{\"path\":\"a\"}",
                 "cause": "the disk",
                 "attempts": 2,
-                "remembered": true,
+                "cached": true,
                 "decided_by": "Ada",
                 "blocked_by": "batch",
                 "effects": [{"kind": "file_changed", "path": "a", "op": "delete"}],
-                "left_running": true,
-                "started": 7,
-                "took": 8,
+                "has_detached_thread": true,
+                "started_at": 7,
+                "duration_us": 8,
             }),
         ),
-        (LogEvent::Dropped { count: 3 }.into(), "log lost", json!({"count": 3})),
+        (LogEvent::Dropped { count: 3 }.into(), "log.dropped", json!({"count": 3})),
     ]
 }
 
@@ -234,13 +234,11 @@ fn event_is_one_flat_object_and_deserializes() {
         ] {
             let event = Event::new(origin.clone(), at, kind.clone());
             let members = expected.as_object_mut().unwrap();
-            let (layer, action) = name.split_once(' ').unwrap();
             members.insert("at".into(), json!(9));
-            members.insert("layer".into(), json!(layer));
-            members.insert("action".into(), json!(action));
+            members.insert("event".into(), json!(name));
             members.extend(more.as_object().unwrap().clone());
             assert_eq!(serde_json::to_value(&event).unwrap(), expected);
-            assert_eq!((event.layer(), event.action()), (layer, action));
+            assert_eq!(event.name(), name);
 
             let line = serde_json::to_string(&event).unwrap();
             assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event, "{line}");
@@ -326,40 +324,40 @@ async fn run_emits_every_kind_of_event() {
         .map(|event| {
             let Origin { turn, depth, .. } = event.origin;
             let suffix = if depth > 0 { " within" } else { "" };
-            format!("{turn} {} {}{suffix}", event.layer(), event.action())
+            format!("{turn} {}{suffix}", event.name())
         })
         .collect();
     assert_eq!(
         types,
         [
-            "0 run started",
-            "0 run said",
-            "1 model asked",
-            "1 model replied",
-            "1 tool started",
-            "1 tool asked",
-            "1 tool approved",
-            "1 tool finished",
-            "2 model asked",
-            "2 model replied",
-            "2 tool started",
-            "2 tool asked",
-            "2 tool blocked",
-            "2 tool finished",
-            "3 model asked",
-            "3 model replied",
-            "3 tool started",
-            "3 tool started within",
-            "3 tool retried within",
-            "3 tool finished within",
-            "3 tool finished",
-            "4 model asked",
-            "4 model replied",
-            "4 tool started",
-            "4 tool progress",
-            "4 tool cancelled",
-            "4 tool finished",
-            "4 run finished",
+            "0 run.started",
+            "0 run.message_added",
+            "1 model.requested",
+            "1 model.replied",
+            "1 tool.started",
+            "1 tool.approval_requested",
+            "1 tool.approved",
+            "1 tool.finished",
+            "2 model.requested",
+            "2 model.replied",
+            "2 tool.started",
+            "2 tool.approval_requested",
+            "2 tool.blocked",
+            "2 tool.finished",
+            "3 model.requested",
+            "3 model.replied",
+            "3 tool.started",
+            "3 tool.started within",
+            "3 tool.retried within",
+            "3 tool.finished within",
+            "3 tool.finished",
+            "4 model.requested",
+            "4 model.replied",
+            "4 tool.started",
+            "4 tool.progress",
+            "4 tool.cancelled",
+            "4 tool.finished",
+            "4 run.finished",
         ]
     );
     let run = recorder.events()[0].origin.run;
@@ -371,10 +369,7 @@ async fn run_emits_every_kind_of_event() {
     let id = outer[0].call_id().unwrap();
     assert!(nested_events.iter().all(|event| event.origin.parent.as_ref() == Some(id)));
     assert_eq!(recorder.events_of_call(id).len(), 2);
-    assert_eq!(
-        recorder.events_of_action("tool", "retried")[0].call_id(),
-        nested_events[0].call_id()
-    );
+    assert_eq!(recorder.events_named("tool.retried")[0].call_id(), nested_events[0].call_id());
     // Events are in the order of their times.
     let events = recorder.events();
     assert!(events.windows(2).all(|pair| pair[0].at <= pair[1].at));

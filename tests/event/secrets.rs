@@ -282,9 +282,11 @@ async fn approver_receives_secrets_and_observers_do_not() {
     let executions = dispatcher.dispatch(vec![call("1", "k3yk3y"), call("2", "wr0ng0")]).await;
     assert_eq!(executions[0].result.text, "6");
     assert_eq!(executions[1].result.text, "`sign` was not approved: not by Some(\"[redacted]\")");
-    let approval_requests = recorder.events_of_action("tool", "asked");
+    let approval_requests = recorder.events_named("tool.approval_requested");
     for event in approval_requests {
-        let Some(ToolEvent::ApprovalRequested { json, .. }) = event.tool_event() else { panic!() };
+        let Some(ToolEvent::ApprovalRequested { arguments: json, .. }) = event.tool_event() else {
+            panic!()
+        };
         assert_eq!(json, r#"{"key":"[redacted]"}"#);
     }
 }
@@ -409,7 +411,7 @@ async fn tool_registered_during_a_run_has_its_secrets_redacted() {
     registry.register(std::sync::Arc::new(enter {})).unwrap();
     let executions = dispatcher.dispatch(vec![login]).await;
     assert_eq!(executions[0].result.text, r#"ada: ["[redacted]"]"#);
-    let started = recorder.events_of_action("tool", "started");
+    let started = recorder.events_named("tool.started");
     let started_arguments = |event: &tool_runtime::Event| match event.tool_event() {
         Some(ToolEvent::Started { call }) => call.arguments.to_text().into_owned(),
         _ => unreachable!(),

@@ -172,8 +172,8 @@ async fn report_of_a_log_equals_report_of_its_recorder() {
     assert_eq!(render(&lines), recorded);
 
     // Lines that are not events are counted: unknown layers, truncated lines and invalid text.
-    let broken =
-        lines.clone() + "\n  \n{\"layer\":\"hook\"}\n{\"text\": \"\\ud800\"}\n{\"run\":\"1\",\"tu";
+    let broken = lines.clone()
+        + "\n  \n{\"event\":\"hook.ran\"}\n{\"text\": \"\\ud800\"}\n{\"run\":\"1\",\"tu";
     let (broken, whole) = (data(&render(&broken)), data(&recorded));
     assert_eq!(broken["totals"]["unreadable"], 3);
     assert_eq!(broken["rows"], whole["rows"]);
@@ -193,12 +193,12 @@ fn tempfile() -> std::fs::File {
 }
 
 #[tokio::test]
-async fn dropped_events_are_counted_as_lost() {
+async fn dropped_events_are_counted() {
     let recorder = Recorder::new(3);
     let agent = Agent::new(script(), tools![times, time]).observer(recorder.clone());
     agent.run("What time is it?").await.unwrap();
     let data = data(&RunReport::from(&recorder).to_html());
-    assert_eq!(data["totals"]["lost"], recorder.dropped_count());
+    assert_eq!(data["totals"]["dropped"], recorder.dropped_count());
     assert!(recorder.dropped_count() > 0);
 }
 
@@ -296,10 +296,10 @@ fn content_security_policy_allows_only_own_style_and_script() {
 #[test]
 fn single_event_is_rendered() {
     let events = [
-        json!({"layer": "tool", "action": "cancelled", "call": "gone"}),
-        json!({"layer": "log", "action": "lost", "count": 7}),
-        json!({"layer": "run", "action": "finished", "took": 5}),
-        json!({"layer": "tool", "action": "progress", "call": "c", "progress": {"done": null}}),
+        json!({"event": "tool.cancelled", "call": "gone"}),
+        json!({"event": "log.dropped", "count": 7}),
+        json!({"event": "run.finished", "duration_us": 5}),
+        json!({"event": "tool.progress", "call": "c", "progress": {"done": null}}),
     ];
     for mut event in events {
         event["run"] = json!("1");

@@ -2,13 +2,13 @@
 
 /// The layers and actions of a run whose first reply calls one tool and whose second answers.
 pub const ONE_CALL_RUN: [&str; 9] = [
-    "run started",
-    "run said",
-    "model asked",
-    "model replied",
-    "tool started",
-    "tool finished",
-    "model asked",
-    "model replied",
-    "run finished",
+    "run.started",
+    "run.message_added",
+    "model.requested",
+    "model.replied",
+    "tool.started",
+    "tool.finished",
+    "model.requested",
+    "model.replied",
+    "run.finished",
 ];

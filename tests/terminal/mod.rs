@@ -340,8 +340,8 @@ async fn plain_output_keeps_text_and_events_on_separate_lines() {
 }
 
 /// Creates an event of one run at the given depth.
-fn event(depth: u32, layer: &str, action: &str, more: Value) -> Event {
-    let mut json = json!({ "run": "1", "turn": 1, "at": 0, "layer": layer, "action": action });
+fn event(depth: u32, name: &str, more: Value) -> Event {
+    let mut json = json!({ "run": "1", "turn": 1, "at": 0, "event": name });
     json.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     if depth > 0 {
         (json["depth"], json["parent"]) = (json!(depth), json!("c"));
@@ -350,7 +350,7 @@ fn event(depth: u32, layer: &str, action: &str, more: Value) -> Event {
 }
 
 fn replied(text: &str) -> Event {
-    event(0, "model", "replied", json!({ "text": text, "calls": [], "took": 0 }))
+    event(0, "model.replied", json!({ "text": text, "calls": [], "duration_us": 0 }))
 }
 
 /// Events during a streamed reply are printed after the line of the text, also if the last text
@@ -360,14 +360,15 @@ fn plain_output_does_not_interrupt_a_streamed_line() {
     let output = Output::default();
     let terminal = Terminal::plain(output.clone());
     let mut writer = terminal.writer();
-    let message = |text| event(1, "run", "said", json!({ "by": "user", "text": text }));
-    let requested = || event(0, "model", "asked", json!({}));
-    let ended = || event(0, "run", "finished", json!({ "took": 0 }));
+    let message = |text| event(1, "run.message_added", json!({ "source": "user", "text": text }));
+    let requested = || event(0, "model.requested", json!({}));
+    let ended = || event(0, "run.finished", json!({ "duration_us": 0 }));
 
     terminal.observe(&requested());
     write!(writer, "Hel").unwrap();
     terminal.observe(&message("one"));
-    terminal.observe(&event(1, "model", "replied", json!({ "text": "l", "calls": [], "took": 0 })));
+    let nested = json!({ "text": "l", "calls": [], "duration_us": 0 });
+    terminal.observe(&event(1, "model.replied", nested));
     assert_eq!(output.lines(), ["Hel"]);
     write!(writer, "lo\nthere").unwrap();
     assert_eq!(output.lines()[..2], ["Hello", "  » prompt  one"]);
@@ -432,9 +433,9 @@ fn printed_reply_is_not_printed_again() {
     drop(writer);
     writer = terminal.writer();
     let call = json!({ "id": "c", "name": "time", "arguments": "{}" });
-    let calls = json!({ "text": "I look.", "calls": [call], "took": 0 });
-    for reply in [event(0, "model", "replied", calls), replied("I look.")] {
-        terminal.observe(&event(0, "model", "asked", json!({})));
+    let calls = json!({ "text": "I look.", "calls": [call], "duration_us": 0 });
+    for reply in [event(0, "model.replied", calls), replied("I look.")] {
+        terminal.observe(&event(0, "model.requested", json!({})));
         write!(writer, "I look.").unwrap();
         terminal.observe(&reply);
     }

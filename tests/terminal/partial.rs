@@ -8,17 +8,17 @@ fn interrupted_reply_ends_its_line() {
     let screen = InMemoryTerm::new(20, 40);
     let terminal = Terminal::with_target(ProgressDrawTarget::term_like(Box::new(screen.clone())));
     let mut writer = terminal.writer();
-    let ended = |code: &str| json!({ "took": 0, "code": code, "error": code });
+    let ended = |code: &str| json!({ "duration_us": 0, "code": code, "error": code });
     for code in ["MODEL", "TIME_LIMIT", "DROPPED"] {
-        terminal.observe(&event(0, "model", "asked", json!({})));
+        terminal.observe(&event(0, "model.requested", json!({})));
         write!(writer, "It is no").unwrap();
-        terminal.observe(&event(0, "run", "finished", ended(code)));
+        terminal.observe(&event(0, "run.finished", ended(code)));
     }
     // The stream is dropped after the complete reply.
-    terminal.observe(&event(0, "model", "asked", json!({})));
+    terminal.observe(&event(0, "model.requested", json!({})));
     write!(writer, "No").unwrap();
     terminal.observe(&replied("Noon."));
-    terminal.observe(&event(0, "run", "finished", ended("DROPPED")));
+    terminal.observe(&event(0, "run.finished", ended("DROPPED")));
     // The program ends the line, too.
     write!(writer, "\nand").unwrap();
     drop(writer);

@@ -350,20 +350,20 @@ async fn warnings_of_hooks_are_events_of_their_turn() {
         .observer(recorder.clone());
     agent.run("Go").await.unwrap();
     let events = recorder.events();
-    let events = events.iter().filter(|event| event.layer() == "model");
+    let events = events.iter().filter(|event| matches!(event.kind, EventKind::Model(_)));
     let found: Vec<_> = events
         .map(|event| match &event.kind {
             EventKind::Model(ModelEvent::HookWarning { reason }) => {
-                (event.action(), event.origin.turn, reason.as_str())
+                (event.name(), event.origin.turn, reason.as_str())
             }
-            _ => (event.action(), event.origin.turn, ""),
+            _ => (event.name(), event.origin.turn, ""),
         })
         .collect();
     let expected = [
-        ("asked", 1, ""),
-        ("hook_warning", 1, "no file for [redacted]"),
-        ("hook_warning", 1, "no file again"),
-        ("replied", 1, ""),
+        ("model.requested", 1, ""),
+        ("model.hook_warning", 1, "no file for [redacted]"),
+        ("model.hook_warning", 1, "no file again"),
+        ("model.replied", 1, ""),
     ];
     assert_eq!(found, expected);
 }

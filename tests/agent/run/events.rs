@@ -128,19 +128,19 @@ async fn reason_of_an_invalid_value_is_emitted() {
         assert!(event.3.contains(word) && event.3.contains("Give the JSON again"), "{}", event.3);
     }
     assert_eq!(events.len(), 2);
-    let first = recorder.events()[0].action();
+    let first = recorder.events()[0].name();
     let messages = added_messages(&recorder);
     assert_eq!(messages.len(), 2, "the retry emits the reply and the feedback: {messages:?}");
     assert_eq!(messages[0], "0 User When?");
     assert!(messages[1].starts_with("0 Loop Give the answer as JSON alone"), "{}", messages[1]);
-    assert_eq!(first, "started", "a run emits nothing before its start");
+    assert_eq!(first, "run.started", "a run emits nothing before its start");
 
     // All attempts, and no more.
     let recorder = Recorder::new(100);
     let model = script([ChatReply::text("a"), ChatReply::text("b"), ChatReply::text("c")]);
     let agent = Agent::new(model, Tools::new()).observer(recorder.clone());
     assert_eq!(agent.extract::<u32>("When?").await.unwrap_err().reason.code(), "UNFIT");
-    assert_eq!(recorder.events_of_action("model", "extraction_failed").len(), 3);
+    assert_eq!(recorder.events_named("model.extraction_failed").len(), 3);
 }
 
 #[tokio::test]
@@ -201,8 +201,8 @@ async fn paused_and_resumed_run_emits_one_run_id() {
     agent.resume(*paused).finish().await.unwrap();
     let codes: Vec<_> = run_ends(&recorder).into_iter().map(|(code, ..)| code).collect();
     assert_eq!(codes, [Some("AWAITING_APPROVAL".to_owned()), None]);
-    let runs: Vec<_> =
-        recorder.events_of_layer("run").iter().map(|event| event.origin.run).collect();
+    let runs = recorder.filter(|event| matches!(event.kind, EventKind::Run(_)));
+    let runs: Vec<_> = runs.iter().map(|event| event.origin.run).collect();
     assert!(runs.iter().all(|run| *run == runs[0]), "it is one run");
     assert_eq!(added_messages(&recorder), ["0 User Pay!"]);
 }

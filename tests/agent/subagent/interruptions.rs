@@ -95,7 +95,7 @@ impl SessionStore for AcknowledgingStore {
         tokio::task::yield_now().await;
         let saved = self.0.save(session, write).await?;
         let state: Value = serde_json::from_str(write.state).unwrap();
-        if let Some(Value::Array(early)) = state["turn"].get("early") {
+        if let Some(Value::Array(early)) = state["turn"].get("early_results") {
             self.1.lock().unwrap().extend(early.iter().cloned());
         }
         tokio::task::yield_now().await;

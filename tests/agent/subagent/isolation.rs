@@ -121,7 +121,7 @@ async fn events_of_a_sub_agent_carry_its_name() {
     let (agent, output) = with_recorder(inner());
     agent.run("Go").await.unwrap();
     let started = serde_json::to_value(&output.lock().unwrap()[0]).unwrap();
-    assert_eq!((started.get("agent"), started.get("within")), (None, None));
+    assert_eq!((started.get("agent"), started.get("parent_run")), (None, None));
 }
 
 #[test]

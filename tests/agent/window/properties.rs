@@ -115,9 +115,9 @@ proptest! {
         states in prop::collection::vec(0..40usize, 4),
     ) {
         let state = json!({
-            "from": states[0],
-            "within": { "run": states[1], "to": states[2] },
-            "summarized": states[3],
+            "history_start": states[0],
+            "evicted_replies": { "run_start": states[1], "end": states[2] },
+            "summary_end": states[3],
             "summary": "before",
         });
         let state: WindowState = serde_json::from_value(state).unwrap();

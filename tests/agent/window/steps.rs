@@ -162,7 +162,7 @@ fn state_of_another_conversation_is_adapted() {
     assert_eq!(*window.plan(&long_one, 1, &state).messages, long_one);
 
     // A forged state evicts replies from before its run.
-    let state = serde_json::json!({ "within": { "run": 3, "to": 1 } });
+    let state = serde_json::json!({ "evicted_replies": { "run_start": 3, "end": 1 } });
     let state = serde_json::from_value(state).unwrap();
     let [before, now] = ["a", "b"].map(|id| call_and_result(id, 40));
     let user = |text: &str| vec![Message::user(text)];

@@ -57,8 +57,8 @@ async fn doubtful_call_is_refused_before_the_approver_is_asked() {
 fn doubt_survives_a_saved_transcript() {
     let call = doubtful("tool");
     let json = serde_json::to_value(&call).unwrap();
-    assert_eq!(json["doubtful"], true);
+    assert_eq!(json["is_doubtful"], true);
     assert_eq!(serde_json::from_value::<ToolCall>(json).unwrap(), call);
     let json = serde_json::to_value(ToolCall::new("c", "tool", "{}")).unwrap();
-    assert_eq!(json.get("doubtful"), None);
+    assert_eq!(json.get("is_doubtful"), None);
 }

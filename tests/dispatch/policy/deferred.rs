@@ -115,7 +115,7 @@ async fn undecided_call_is_requested_again_only_if_it_changed() {
     let (agent, _) = agent();
     let recorder = Recorder::new(1_000);
     let agent = agent.observer(recorder.clone());
-    let requests = || recorder.events_of_action("tool", "asked").len();
+    let requests = || recorder.events_named("tool.approval_requested").len();
     let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
     assert_eq!(requests(), 2);
     let ids: Vec<_> = waiting.pending().iter().map(|it| it.call.id.clone()).collect();

@@ -258,8 +258,10 @@ async fn decision_holds_for_the_exact_digits_alone() {
         vec![ToolCall::new("1", "pay", arguments)]
     };
     let pending = dispatcher.dispatch(call()).await.remove(0);
-    let events = recorder.events_of_action("tool", "asked");
-    let Some(ToolEvent::ApprovalRequested { json, .. }) = events[0].tool_event() else { panic!() };
+    let events = recorder.events_named("tool.approval_requested");
+    let Some(ToolEvent::ApprovalRequested { arguments: json, .. }) = events[0].tool_event() else {
+        panic!()
+    };
     assert_eq!(*json, format!(r#"{{"amount":{BIG},"pin":"[redacted]"}}"#));
     let json = pending.decoded_arguments.clone().unwrap();
     assert!(pending.is_pending() && json.contains(BIG), "{json}");
@@ -278,7 +280,7 @@ async fn decision_holds_for_the_exact_digits_alone() {
         let reason = "decision of Ada is void: the arguments of `pay` changed";
         let expected = (!runs).then(|| reason.to_owned());
         assert_eq!(execution.void_decision, expected, "{text}");
-        let requests = recorder.events_of_action("tool", "asked");
+        let requests = recorder.events_named("tool.approval_requested");
         let reasons = requests.iter().filter_map(|event| match event.tool_event()? {
             ToolEvent::ApprovalRequested { void_decision, .. } => Some(void_decision.clone()),
             _ => None,

@@ -46,13 +46,13 @@ async fn pure_tool_runs_once_for_the_same_arguments() {
     assert_eq!(texts(&executions), ["49", "49", "49", "64"]);
     assert_eq!(RUNS.replace(0), 2);
     let cached: Vec<_> =
-        executions.iter().map(|execution| (execution.is_cached, execution.attempts)).collect();
+        executions.iter().map(|execution| (execution.cached, execution.attempts)).collect();
     assert_eq!(cached.iter().filter(|it| **it == (true, 0)).count(), 2);
 
     let executions = in_run(&dispatcher, squares(&["7"])).await;
-    assert_eq!((RUNS.replace(0), executions[0].is_cached), (1, false));
+    assert_eq!((RUNS.replace(0), executions[0].cached), (1, false));
     let executions = in_run(&dispatcher, squares(&["7"])).await;
-    assert_eq!((RUNS.replace(0), executions[0].is_cached), (0, true));
+    assert_eq!((RUNS.replace(0), executions[0].cached), (0, true));
 
     // Errors are not memoized.
     in_run(&dispatcher, squares(&["-1"])).await;
@@ -146,8 +146,8 @@ async fn waiting_call_runs_when_the_first_has_no_output() {
             first.abort();
         }
         let next = next.await.unwrap().remove(0);
-        assert!(next.is_success() && !next.is_cached && next.attempts == 1, "{next:?}");
-        assert!(in_run(&dispatcher, call(crashes)).await[0].is_cached);
+        assert!(next.is_success() && !next.cached && next.attempts == 1, "{next:?}");
+        assert!(in_run(&dispatcher, call(crashes)).await[0].cached);
         SLOW_CALLS.store(0, Ordering::SeqCst);
     }
 }

@@ -121,8 +121,8 @@ async fn read_after_a_write_runs_again() {
         execute(&dispatcher, run, &[between]).await;
         let executions = execute(&dispatcher, run, &["read", "square"]).await;
         assert_eq!(executions[0].result.text, VERSION.get().to_string(), "{between}");
-        assert_eq!(executions[0].is_cached, is_cached, "{between}");
-        assert!(executions[1].is_cached, "{between}: the output depends on the arguments alone");
+        assert_eq!(executions[0].cached, is_cached, "{between}");
+        assert!(executions[1].cached, "{between}: the output depends on the arguments alone");
     }
     // In one reply: `write` is sequential.
     let executions = files().dispatch(["read", "write", "read"].map(call).into()).await;
@@ -139,23 +139,23 @@ async fn runs_share_no_outputs() {
     let [run, other] = [RunId::random(), RunId::random()];
     for (run, is_cached) in [(run, false), (other, false), (run, true), (other, true)] {
         for name in ["read", "square"] {
-            assert_eq!(execute(&dispatcher, run, &[name]).await[0].is_cached, is_cached, "{name}");
+            assert_eq!(execute(&dispatcher, run, &[name]).await[0].cached, is_cached, "{name}");
         }
     }
     execute(&dispatcher, run, &["write"]).await;
-    assert!(execute(&dispatcher, other, &["read"]).await[0].is_cached, "the run of another writes");
+    assert!(execute(&dispatcher, other, &["read"]).await[0].cached, "the run of another writes");
     // A batch without a run counts as one run, with its nested calls.
     let squares = || vec![call("square"), call("square")];
     for _ in 0..2 {
         let executions = dispatcher.dispatch(squares()).await;
-        assert_eq!(executions.iter().filter(|execution| execution.is_cached).count(), 1);
+        assert_eq!(executions.iter().filter(|execution| execution.cached).count(), 1);
     }
 }
 
 /// Squares a number on the way to another.
 #[tool(effect = "none")]
 async fn squares(ctx: &ToolContext) -> bool {
-    ctx.dispatch(vec![call("square")]).await[0].is_cached
+    ctx.dispatch(vec![call("square")]).await[0].cached
 }
 
 #[tokio::test]
@@ -185,7 +185,7 @@ async fn write_that_outlives_its_call_is_never_over() {
     let first = execute(&dispatcher, run, &["read"]).await;
     let next = execute(&dispatcher, run, &["read"]).await;
     LATE_END.store(true, Ordering::SeqCst);
-    assert!(!first[0].is_cached && !next[0].is_cached);
+    assert!(!first[0].cached && !next[0].cached);
 }
 
 thread_local! {
@@ -202,7 +202,7 @@ async fn start(ctx: &ToolContext) {
 async fn nothing_read_is_reused_while_a_change_goes_on_in_the_background() {
     let dispatcher = dispatcher(tools![read, square, start]);
     let [run, other] = [RunId::random(), RunId::random()];
-    let is_cached = async |run, name| execute(&dispatcher, run, &[name]).await[0].is_cached;
+    let is_cached = async |run, name| execute(&dispatcher, run, &[name]).await[0].cached;
     for run in [run, other] {
         execute(&dispatcher, run, &["read", "square"]).await;
     }

@@ -87,12 +87,13 @@ async fn every_call_has_a_result_whatever_a_remote_dispatcher_returns() {
             if !is_watched {
                 continue;
             }
-            let events = recorder.events_of_layer("tool");
-            let actions: Vec<_> = events.iter().map(|event| event.action()).collect();
-            let mut expected = vec!["started", "started", "started", "finished", "finished"];
-            expected.extend((codes[2] == "TOOL_DENIED").then_some("blocked"));
-            expected.push("finished");
-            assert_eq!(actions, expected, "{behavior}");
+            let events = recorder.filter(|event| event.tool_event().is_some());
+            let names: Vec<_> = events.iter().map(|event| event.name()).collect();
+            let (started, finished) = ("tool.started", "tool.finished");
+            let mut expected = vec![started, started, started, finished, finished];
+            expected.extend((codes[2] == "TOOL_DENIED").then_some("tool.blocked"));
+            expected.push(finished);
+            assert_eq!(names, expected, "{behavior}");
             assert!(events.iter().all(|event| event.origin.turn == 1));
             assert!(!format!("{events:?}").contains("hunter22"));
             let executions = recorder.executions();

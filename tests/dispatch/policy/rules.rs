@@ -72,8 +72,9 @@ async fn agent_reports_unmatched_rules_with_its_first_request() {
     let rules = reported(&recorder);
     assert_eq!(rules.len(), 4, "{rules:?}");
     assert!(rules.contains(&(line("view of `comit`") + "; the nearest name is `commit`")));
-    let request = recorder.events().into_iter().position(|it| it.layer() == "model").unwrap();
-    let first_rule = recorder.events().iter().position(|it| it.action() == "rule_unmatched");
+    let request =
+        recorder.events().into_iter().position(|it| it.name() == "model.requested").unwrap();
+    let first_rule = recorder.events().iter().position(|it| it.name() == "run.rule_unmatched");
     assert!(first_rule.unwrap() < request);
     agent.run("Again").await.unwrap();
     assert_eq!(reported(&recorder).len(), 4);

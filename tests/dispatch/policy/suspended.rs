@@ -132,7 +132,7 @@ async fn answer_of_a_pure_tool_is_not_memoized() {
         assert!(execution.is_pending());
         let suspended = setup.suspended(&execution).with_answer(answer, "Ada");
         let execution = setup.call(call, vec![suspended]).await;
-        assert_eq!((execution.result.text, execution.is_cached), (answer.to_string(), false));
+        assert_eq!((execution.result.text, execution.cached), (answer.to_string(), false));
     }
 }
 

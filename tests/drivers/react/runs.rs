@@ -129,7 +129,7 @@ fn with_failures(agent: Agent) -> (Agent, Arc<Mutex<Vec<String>>>) {
             | ModelEvent::ValidationFailed { attempt, .. },
         ) = &event.kind
         {
-            sink.lock().unwrap().push(format!("{} {attempt}", event.action()));
+            sink.lock().unwrap().push(format!("{} {attempt}", event.name()));
         }
     });
     (agent, failures)
@@ -146,7 +146,10 @@ async fn unparsable_replies_get_feedback_up_to_parse_attempts() {
         with_failures(Agent::new(model.clone(), tools![find]).driver(ReAct::new()));
     let answered = agent.run("Go").await.unwrap();
     assert_eq!((answered.text.as_str(), answered.usage), ("Well.", Usage::new(60, 6)));
-    assert_eq!(*failures.lock().unwrap(), ["extraction_failed 1", "validation_failed 2"]);
+    assert_eq!(
+        *failures.lock().unwrap(),
+        ["model.extraction_failed 1", "model.validation_failed 2"]
+    );
     assert_eq!(answered.transcript.len(), 2, "what went wrong is no part of the conversation");
     let requests = model.requests();
     let last: Vec<_> = requests[2].0[2..].iter().map(Message::text).collect();
@@ -161,7 +164,10 @@ async fn unparsable_replies_get_feedback_up_to_parse_attempts() {
         Agent::new(model.clone(), tools![find]).driver(ReAct::new().parse_attempts(2)),
     );
     let answered = agent.run("Go").await.unwrap();
-    assert_eq!(*failures.lock().unwrap(), ["validation_failed 1", "validation_failed 2"]);
+    assert_eq!(
+        *failures.lock().unwrap(),
+        ["model.validation_failed 1", "model.validation_failed 2"]
+    );
     assert_eq!(results(&answered.transcript[2])[0].error.as_deref(), Some("TOOL_NOT_FOUND"));
 
     // A reply without a decision ends the run.

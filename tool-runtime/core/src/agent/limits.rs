@@ -57,14 +57,7 @@ pub struct Limits {
     ///
     /// A client of a model API has a second limit, which protects the program from a server: a
     /// reply of more than 10,000 calls is an error by default.
-    #[serde(default = "default_calls_per_reply")]
     pub calls_per_reply: Option<u32>,
-}
-
-/// Returns the default limit, which also applies to states that were saved without one.
-#[expect(clippy::unnecessary_wraps, reason = "the type of the field")]
-fn default_calls_per_reply() -> Option<u32> {
-    Some(128)
 }
 
 /// Prices of a million tokens, in any currency.
@@ -129,7 +122,7 @@ impl Default for Limits {
             tokens: None,
             cost: None,
             repeats: Some(4),
-            calls_per_reply: default_calls_per_reply(),
+            calls_per_reply: Some(128),
         }
     }
 }

@@ -36,9 +36,7 @@ pub struct OfferedTools(
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct ToolNames {
-    #[serde(rename = "pulled_in")]
     discovered: Vec<String>,
-    #[serde(rename = "order")]
     offered: Vec<String>,
 }
 

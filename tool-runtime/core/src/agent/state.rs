@@ -45,29 +45,27 @@ pub struct RunState {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) rejected_answers: u32,
     /// The index of the message with which the run began.
-    #[serde(default, rename = "began")]
     pub(super) prompt_index: usize,
     /// The part of the transcript that the window has evicted.
-    #[serde(default)]
     pub(super) window: WindowState,
     /// The tools that are approved for the rest of the run, by their full names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) approved: BTreeMap<String, RunApproval>,
     /// The tools that ran and may have had effects.
-    #[serde(default, rename = "acted", skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) mutating_tools: BTreeSet<String>,
     /// The decisions on pending calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) decisions: Vec<Decision>,
     /// The pending calls of a paused run. While the run is in flight, those that started and
     /// continue from a saved state.
-    #[serde(default, rename = "suspended", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) pending: Vec<PendingCall>,
     /// The session to which the run belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
     /// Whether the end of the run was emitted. If the process ended first, it was not.
-    #[serde(default, rename = "has_stopped", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_end_emitted: bool,
 }
 

@@ -75,13 +75,13 @@ enum RunFuture<A> {
 /// while let Some(item) = stream.next().await {
 ///     match item {
 ///         StreamItem::Text(text) => shown.push(text),
-///         StreamItem::Event(event) => shown.push(format!("{} {}", event.layer(), event.action())),
+///         StreamItem::Event(event) => shown.push(event.name().to_owned()),
 ///         _ => {}
 ///     }
 /// }
-/// assert_eq!(shown.first().unwrap(), "run started");
+/// assert_eq!(shown.first().unwrap(), "run.started");
 /// assert!(shown.contains(&"Hi!".to_owned()));
-/// assert_eq!(shown.last().unwrap(), "run finished");
+/// assert_eq!(shown.last().unwrap(), "run.finished");
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq)]

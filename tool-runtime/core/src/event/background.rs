@@ -22,7 +22,7 @@ pub(super) const DEFAULT_CAPACITY: usize = 10_000;
 /// # let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// let slow = Background::new(|event: &Event| {
 ///     std::thread::sleep(std::time::Duration::from_millis(1));
-///     println!("{} {}", event.layer(), event.action());
+///     println!("{}", event.name());
 /// })?;
 /// Agent::new(model, Tools::new()).observer(slow.clone()).run("Hello").await?;
 /// slow.flush()?;
@@ -42,7 +42,7 @@ impl Background {
     /// use tool_runtime::event::{Background, Event};
     /// use tool_runtime::{Agent, ScriptedModel, Tools};
     ///
-    /// let log = Background::new(|event: &Event| println!("{}", event.action()))?;
+    /// let log = Background::new(|event: &Event| println!("{}", event.name()))?;
     /// let agent = Agent::new(ScriptedModel::default(), Tools::new()).observer(log.clone());
     /// # log.flush()?;
     /// # Ok::<(), std::io::Error>(())

@@ -34,7 +34,7 @@ pub struct ToolExecution {
     /// The call as the model sent it.
     pub call: ToolCall,
     /// The call as it ran, if an interceptor changed it.
-    #[serde(rename = "changed", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified_call: Option<Box<ToolCall>>,
     /// The result that the model receives.
     pub result: ToolResult,
@@ -47,7 +47,7 @@ pub struct ToolExecution {
     pub fixes: Vec<Fix>,
     /// The arguments that the tool received, as JSON, if they were repaired or examined for an
     /// authorization.
-    #[serde(rename = "decoded", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoded_arguments: Option<String>,
     /// The causes of a failure, outermost first, for operators. The model does not receive them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,8 +63,8 @@ pub struct ToolExecution {
     /// whose arguments the tool refuses counts.
     pub attempts: u32,
     /// Whether the output is the cached output of an earlier call with the same arguments.
-    #[serde(rename = "remembered", default)]
-    pub is_cached: bool,
+    #[serde(default)]
+    pub cached: bool,
     /// The name of the approver that decided on the call, if it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
@@ -84,7 +84,7 @@ pub struct ToolExecution {
     pub question: Option<String>,
     /// The state from which the tool continues once a decision or an answer arrives, if the call
     /// is paused. Observers do not receive it.
-    #[serde(rename = "suspended", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_state: Option<Box<Value>>,
     /// The effects that the tool recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -93,13 +93,13 @@ pub struct ToolExecution {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_changes: Option<Box<RunChanges>>,
     /// Whether a thread of the tool still runs, since it could not be stopped.
-    #[serde(rename = "left_running", default)]
+    #[serde(default)]
     pub has_detached_thread: bool,
     /// The time at which the dispatcher received the call.
-    #[serde(rename = "started", with = "micros::since_1970")]
+    #[serde(with = "micros::since_1970")]
     pub started_at: SystemTime,
     /// The time from the start of the call to its result.
-    #[serde(rename = "took", with = "micros")]
+    #[serde(rename = "duration_us", with = "micros")]
     pub duration: Duration,
 }
 
@@ -219,7 +219,7 @@ impl ToolExecution {
             protocol_error: None,
             tool_kind: None,
             attempts: 0,
-            is_cached: false,
+            cached: false,
             decided_by: None,
             blocked_by: None,
             void_decision: None,

@@ -22,11 +22,11 @@ use super::{Event, Origin};
 /// assert_eq!(first.kind, EventKind::Log(LogEvent::Dropped { count: 2 }));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
+#[serde(tag = "event")]
 #[non_exhaustive]
 pub enum LogEvent {
     /// Events were dropped: they were emitted faster than they were read, or could not be written.
-    #[serde(rename = "lost")]
+    #[serde(rename = "log.dropped")]
     Dropped {
         /// The number of dropped events.
         count: u64,

@@ -56,8 +56,8 @@ pub use unmatched_rule::{RuleSetting, RuleTarget, UnmatchedRule};
 /// Something that happened during a run: where, when and what.
 ///
 /// The JSON form is one flat object: `run`, `turn` and, for nested calls, `parent` and `depth`;
-/// `at`, in microseconds since 1970; `layer` and `action`; and the fields of the action, such as
-/// `call`. `Display` writes one readable line, such as `tool finished: add: 5`.
+/// `at`, in microseconds since 1970; `event`, the [name](Self::name) such as `tool.finished`; and
+/// the fields of the event, such as `call`.
 ///
 /// ```
 /// use std::time::UNIX_EPOCH;
@@ -65,10 +65,9 @@ pub use unmatched_rule::{RuleSetting, RuleTarget, UnmatchedRule};
 /// use tool_runtime::event::{ModelEvent, Origin, RunId};
 ///
 /// let event = Event::new(Origin::new(RunId::from(1), 2), UNIX_EPOCH, ModelEvent::Requested);
-/// assert_eq!((event.layer(), event.action()), ("model", "asked"));
-/// assert_eq!(event.to_string(), "model asked");
+/// assert_eq!(event.name(), "model.requested");
 /// let json = serde_json::to_string(&event)?;
-/// assert!(json.ends_with(r#""turn":2,"at":0,"layer":"model","action":"asked"}"#));
+/// assert!(json.ends_with(r#""turn":2,"at":0,"event":"model.requested"}"#));
 /// assert_eq!(serde_json::from_str::<Event>(&json)?, event);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -104,7 +103,7 @@ pub struct Event {
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "layer", rename_all = "snake_case")]
+#[serde(untagged)]
 #[non_exhaustive]
 #[expect(clippy::large_enum_variant, reason = "made to be looked at, one at a time")]
 pub enum EventKind {
@@ -129,47 +128,35 @@ impl Event {
     ///
     /// let origin = Origin::new(RunId::from(1), 1);
     /// let event = Event::new(origin, SystemTime::now(), ModelEvent::Requested);
-    /// assert_eq!(event.layer(), "model");
+    /// assert_eq!(event.name(), "model.requested");
     /// ```
     pub fn new(origin: Origin, at: SystemTime, kind: impl Into<EventKind>) -> Self {
         Self { origin, at, kind: kind.into() }
     }
 
-    /// Returns the layer as in JSON: `run`, `model`, `tool` or `log`.
-    pub fn layer(&self) -> &'static str {
-        match self.kind {
-            EventKind::Run(_) => "run",
-            EventKind::Model(_) => "model",
-            EventKind::Tool(_) => "tool",
-            EventKind::Log(_) => "log",
-        }
-    }
-
-    /// Returns the action within the layer as in JSON, such as `finished`.
-    pub fn action(&self) -> &'static str {
+    /// Returns the name of the event as in JSON: the layer that emitted it and the action, such as
+    /// `tool.finished`. The layers are `run`, `model`, `tool` and `log`.
+    pub fn name(&self) -> &'static str {
         match &self.kind {
-            EventKind::Run(RunEvent::Started { .. })
-            | EventKind::Tool(ToolEvent::Started { .. }) => "started",
-            EventKind::Run(RunEvent::MessageAdded { .. }) => "said",
-            EventKind::Run(RunEvent::RuleUnmatched(_)) => "rule_unmatched",
-            EventKind::Run(RunEvent::StateEvicted) => "state_evicted",
-            EventKind::Run(RunEvent::Finished { .. }) | EventKind::Tool(ToolEvent::Finished(_)) => {
-                "finished"
-            }
-            EventKind::Model(ModelEvent::Requested)
-            | EventKind::Tool(ToolEvent::ApprovalRequested { .. }) => "asked",
-            EventKind::Model(ModelEvent::Replied { .. }) => "replied",
-            EventKind::Model(ModelEvent::SummaryFailed { .. }) => "summary_failed",
-            EventKind::Model(ModelEvent::ClientWarning { .. }) => "client_warning",
-            EventKind::Model(ModelEvent::HookWarning { .. }) => "hook_warning",
-            EventKind::Model(ModelEvent::ExtractionFailed { .. }) => "extraction_failed",
-            EventKind::Model(ModelEvent::ValidationFailed { .. }) => "validation_failed",
-            EventKind::Tool(ToolEvent::Approved { .. }) => "approved",
-            EventKind::Tool(ToolEvent::Blocked { .. }) => "blocked",
-            EventKind::Tool(ToolEvent::Retried { .. }) => "retried",
-            EventKind::Tool(ToolEvent::Progress { .. }) => "progress",
-            EventKind::Tool(ToolEvent::Cancelled { .. }) => "cancelled",
-            EventKind::Log(LogEvent::Dropped { .. }) => "lost",
+            EventKind::Run(RunEvent::Started { .. }) => "run.started",
+            EventKind::Run(RunEvent::MessageAdded { .. }) => "run.message_added",
+            EventKind::Run(RunEvent::RuleUnmatched(_)) => "run.rule_unmatched",
+            EventKind::Run(RunEvent::Finished { .. }) => "run.finished",
+            EventKind::Model(ModelEvent::Requested) => "model.requested",
+            EventKind::Model(ModelEvent::Replied { .. }) => "model.replied",
+            EventKind::Model(ModelEvent::SummaryFailed { .. }) => "model.summary_failed",
+            EventKind::Model(ModelEvent::HookWarning { .. }) => "model.hook_warning",
+            EventKind::Model(ModelEvent::ExtractionFailed { .. }) => "model.extraction_failed",
+            EventKind::Model(ModelEvent::ValidationFailed { .. }) => "model.validation_failed",
+            EventKind::Tool(ToolEvent::Started { .. }) => "tool.started",
+            EventKind::Tool(ToolEvent::ApprovalRequested { .. }) => "tool.approval_requested",
+            EventKind::Tool(ToolEvent::Approved { .. }) => "tool.approved",
+            EventKind::Tool(ToolEvent::Blocked { .. }) => "tool.blocked",
+            EventKind::Tool(ToolEvent::Retried { .. }) => "tool.retried",
+            EventKind::Tool(ToolEvent::Progress { .. }) => "tool.progress",
+            EventKind::Tool(ToolEvent::Cancelled { .. }) => "tool.cancelled",
+            EventKind::Tool(ToolEvent::Finished(_)) => "tool.finished",
+            EventKind::Log(LogEvent::Dropped { .. }) => "log.dropped",
         }
     }
 

@@ -16,20 +16,21 @@ use crate::message::{ToolCall, Usage};
 /// let recorder = Recorder::new(100);
 /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hello").await?;
-/// let replied = &recorder.events_of_action("model", "replied")[0];
+/// let replied = &recorder.events_named("model.replied")[0];
 /// let EventKind::Model(ModelEvent::Replied { text, .. }) = &replied.kind else { panic!() };
 /// assert_eq!(text, "Hello!");
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
+#[serde(tag = "event")]
 #[non_exhaustive]
 pub enum ModelEvent {
     /// A request was sent to the model. Repeated requests of a driver emit no further event.
-    #[serde(rename = "asked")]
+    #[serde(rename = "model.requested")]
     Requested,
     /// The model replied to the request, and the driver parsed the reply.
+    #[serde(rename = "model.replied")]
     Replied {
         /// The text of the reply.
         text: String,
@@ -42,17 +43,19 @@ pub enum ModelEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
         /// The time from the request to the reply.
-        #[serde(rename = "took", with = "micros")]
+        #[serde(rename = "duration_us", with = "micros")]
         duration: Duration,
     },
     /// The messages that were evicted from the [window](crate::agent::window) could not be
     /// summarized. The model receives no summary of them.
+    #[serde(rename = "model.summary_failed")]
     SummaryFailed {
         /// The error of the summarizer.
         reason: String,
     },
     /// A [model hook](crate::agent::ModelHook) reported a problem that does not end the run, by
     /// [`RunContext::warn`](crate::RunContext::warn).
+    #[serde(rename = "model.hook_warning")]
     HookWarning {
         /// The problem in words, for operators.
         reason: String,
@@ -68,6 +71,7 @@ pub enum ModelEvent {
     ///
     /// The model receives the reason and is asked again, unless all attempts are used. For an
     /// extraction, the event follows [`Replied`](Self::Replied).
+    #[serde(rename = "model.extraction_failed")]
     ExtractionFailed {
         /// The text of the reply.
         text: String,
@@ -83,6 +87,7 @@ pub enum ModelEvent {
     ///
     /// The model receives the reason and is asked again, unless all attempts are used. For an
     /// extraction and for an answer, the event follows [`Replied`](Self::Replied).
+    #[serde(rename = "model.validation_failed")]
     ValidationFailed {
         /// The text of the reply.
         text: String,

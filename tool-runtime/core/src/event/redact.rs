@@ -81,12 +81,12 @@ impl Redactor {
     fn redact_tool_event(&self, event: &mut ToolEvent) {
         match event {
             ToolEvent::Started { call } => self.redact_call(call),
-            ToolEvent::ApprovalRequested { call: _, tool, json, void_decision } => {
-                *json = self.redact_json(tool, json);
+            ToolEvent::ApprovalRequested { call: _, tool, arguments, void_decision } => {
+                *arguments = self.redact_json(tool, arguments);
                 self.redact_option(void_decision);
                 self.redact(tool);
             }
-            ToolEvent::Approved { call: _, decided_by } => self.redact(decided_by),
+            ToolEvent::Approved { call: _, approved_by } => self.redact(approved_by),
             ToolEvent::Blocked { call: _, blocked_by: _, reason } => self.redact(reason),
             ToolEvent::Retried { call: _, attempt: _, error, text, delay: _ } => {
                 self.redact(error);
@@ -123,7 +123,7 @@ impl Redactor {
             // These hold no text.
             fixes: _,
             attempts: _,
-            is_cached: _,
+            cached: _,
             blocked_by: _,
             // Observers never receive the state of a tool.
             suspended_state: _,

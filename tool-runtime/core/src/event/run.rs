@@ -17,19 +17,20 @@ use crate::message::Usage;
 /// let recorder = Recorder::new(100);
 /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hello").await?;
-/// let finished = &recorder.events_of_action("run", "finished")[0];
+/// let finished = &recorder.events_named("run.finished")[0];
 /// assert!(matches!(&finished.kind, EventKind::Run(RunEvent::Finished { code: None, .. })));
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
+#[serde(tag = "event")]
 #[non_exhaustive]
 pub enum RunEvent {
     /// The run started or was resumed.
+    #[serde(rename = "run.started")]
     Started {
         /// The run whose call this run serves, if this is the run of a sub-agent.
-        #[serde(rename = "within", default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         parent_run: Option<RunId>,
         /// The [name](crate::Agent::name) of the agent, if it has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,23 +49,23 @@ pub enum RunEvent {
     /// Each message is emitted once, even if the run is resumed. If the prompt continues a
     /// conversation, only its system message and the new user message are emitted. A message that
     /// is [inserted](crate::agent::Turn::edit) before an already emitted one is not emitted.
-    #[serde(rename = "said")]
+    #[serde(rename = "run.message_added")]
     MessageAdded {
         /// The kind of source that the message came from.
-        #[serde(rename = "by")]
         source: MessageSource,
         /// The origin of an [untrusted](MessageSource::Untrusted) message, as the program stated
         /// it. It is not verified.
-        #[serde(rename = "source", default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         source_name: Option<String>,
         /// The text of the message.
         text: String,
         /// The number of images and other parts of the message that are not text.
-        #[serde(rename = "images", default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "is_zero")]
         attachments: usize,
     },
     /// A permission, limit or preference of the program applies to no tool of the registry, such as
     /// one for a misspelled name. Each rule is reported once.
+    #[serde(rename = "run.rule_unmatched")]
     RuleUnmatched(UnmatchedRule),
     /// A [`Dispatcher`](crate::Dispatcher) without an agent evicted approvals for the run, or
     /// secrets that its calls contained, because it serves too many runs.
@@ -74,6 +75,7 @@ pub enum RunEvent {
     /// before that, call [`Dispatcher::end_run`](crate::Dispatcher::end_run).
     StateEvicted,
     /// The run ended, or paused until a decision arrives.
+    #[serde(rename = "run.finished")]
     Finished {
         /// The [code](crate::StopReason::code) of the stop reason; `None` if the model answered.
         ///
@@ -95,7 +97,7 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
         /// The time since the run started or was last resumed.
-        #[serde(rename = "took", with = "micros")]
+        #[serde(rename = "duration_us", with = "micros")]
         duration: Duration,
     },
 }
@@ -111,7 +113,7 @@ pub enum RunEvent {
 /// let recorder = Recorder::new(100);
 /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hello").await?;
-/// let added = &recorder.events_of_action("run", "said")[0];
+/// let added = &recorder.events_named("run.message_added")[0];
 /// let EventKind::Run(RunEvent::MessageAdded { source, text, .. }) = &added.kind else { panic!() };
 /// assert_eq!((*source, text.as_str()), (MessageSource::User, "Hello"));
 /// # Ok(())
@@ -129,7 +131,6 @@ pub enum MessageSource {
     Steering,
     /// An untrusted source, by
     /// [`Steering::push_untrusted`](crate::agent::Steering::push_untrusted).
-    #[serde(rename = "elsewhere")]
     Untrusted,
     /// The agent loop, which asks for the answer as a [typed value](crate::Agent::extract).
     Loop,

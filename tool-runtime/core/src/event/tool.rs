@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{BlockReason, ToolExecution, micros};
-use crate::message::{CallId, ToolCall, json_text};
+use crate::message::{CallId, ToolCall};
 
 /// An event of a tool call.
 ///
@@ -38,17 +38,18 @@ use crate::message::{CallId, ToolCall, json_text};
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
+#[serde(tag = "event")]
 #[non_exhaustive]
 #[expect(clippy::large_enum_variant, reason = "made to be looked at, one at a time")]
 pub enum ToolEvent {
-    /// The dispatcher received the call. The policy may still [block](Self::Blocked) it.
+    /// The dispatcher received the call.
+    #[serde(rename = "tool.started")]
     Started {
         /// The call as the model sent it.
         call: ToolCall,
     },
     /// The approver is asked to decide on the call.
-    #[serde(rename = "asked")]
+    #[serde(rename = "tool.approval_requested")]
     ApprovalRequested {
         /// The id of the call.
         call: CallId,
@@ -57,33 +58,33 @@ pub enum ToolEvent {
         /// The exact JSON text of the arguments that the tool would receive.
         ///
         /// To show it to a person, make deceptive characters [visible](crate::message::visible).
-        #[serde(rename = "arguments", deserialize_with = "json_text")]
-        json: String,
+        arguments: String,
         /// Why an earlier decision does not apply to the call, such as "decision of Ada is void:
         /// the definition of `pay` changed".
         #[serde(default, skip_serializing_if = "Option::is_none")]
         void_decision: Option<String>,
     },
     /// The call was approved.
+    #[serde(rename = "tool.approved")]
     Approved {
         /// The id of the call.
         call: CallId,
         /// The name of the approver.
-        #[serde(rename = "by")]
-        decided_by: String,
+        approved_by: String,
     },
     /// The call was blocked and does not run.
+    #[serde(rename = "tool.blocked")]
     Blocked {
         /// The id of the call.
         call: CallId,
         /// The part of the policy that blocked the call.
-        #[serde(rename = "by")]
         blocked_by: BlockReason,
         /// The reason, as the model receives it.
         reason: String,
     },
     /// An attempt failed and is retried after a delay, unless the circuit breaker of the provider
     /// opens meanwhile.
+    #[serde(rename = "tool.retried")]
     Retried {
         /// The id of the call.
         call: CallId,
@@ -95,10 +96,11 @@ pub enum ToolEvent {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         text: String,
         /// The delay before the next attempt.
-        #[serde(rename = "pause", with = "micros")]
+        #[serde(rename = "delay_us", with = "micros")]
         delay: Duration,
     },
     /// The tool reported progress.
+    #[serde(rename = "tool.progress")]
     Progress {
         /// The id of the call.
         call: CallId,
@@ -106,11 +108,13 @@ pub enum ToolEvent {
         progress: Progress,
     },
     /// The call was cancelled from outside.
+    #[serde(rename = "tool.cancelled")]
     Cancelled {
         /// The id of the call.
         call: CallId,
     },
     /// The call has its result.
+    #[serde(rename = "tool.finished")]
     Finished(ToolExecution),
 }
 

@@ -87,11 +87,3 @@ impl<'de> Deserialize<'de> for Arguments {
         Value::deserialize(deserializer).map(Self::from)
     }
 }
-
-/// Reads a JSON text, or a value that an earlier version of this crate stored in its place.
-pub(crate) fn json_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::String(text) => text,
-        value => value.to_string(),
-    })
-}

@@ -85,7 +85,7 @@ pub struct ToolCall {
     /// stands among words that announce an example, or in quotation marks. A tool whose
     /// [`repair`](crate::ToolDefinition::repair) does not accept truncated arguments, such as one
     /// that changes something, refuses the call, and the model is asked to repeat it.
-    #[serde(rename = "doubtful", default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_doubtful: bool,
     /// The part of the call that is neither markup nor a value, such as an argument that stands
     /// outside of the arguments; empty if there is none. If the leftover names a parameter of the

@@ -19,7 +19,6 @@ mod usage;
 pub(crate) mod visible;
 
 pub use arguments::Arguments;
-pub(crate) use arguments::json_text;
 pub use call::{CallId, ToolCall};
 pub use content::ContentPart;
 pub use media::{Audio, FileData, Image, Media};

@@ -26,7 +26,7 @@ pub struct Reasoning {
     pub sealed: Value,
     /// Whether this records an action of the provider's own tools, such as a web search, instead of
     /// reasoning. A reply that contains one is not empty.
-    #[serde(rename = "acts", default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_provider_action: bool,
 }
 

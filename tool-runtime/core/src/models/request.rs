@@ -112,7 +112,7 @@ pub struct ChatReply {
     /// The parts of the reply, in order.
     pub parts: Vec<AssistantPart>,
     /// The reason why the model stopped.
-    #[serde(rename = "finish", default, skip_serializing_if = "FinishReason::is_stop")]
+    #[serde(default, skip_serializing_if = "FinishReason::is_stop")]
     pub finish_reason: FinishReason,
     /// The tokens that the request took, if the provider reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,12 +139,10 @@ pub enum FinishReason {
     #[default]
     Stop,
     /// The model waits for the results of its calls.
-    #[serde(rename = "calls")]
     ToolCalls,
     /// The token limit was reached, so the reply is truncated.
     Length,
     /// The content filter of the provider removed the reply or the rest of it.
-    #[serde(rename = "filtered")]
     ContentFilter,
     /// The provider paused the reply again after the highest number of continuations.
     Paused,

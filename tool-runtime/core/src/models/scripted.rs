@@ -49,11 +49,11 @@ pub struct ScriptedTurn {
     /// The reply of the model.
     pub reply: ChatReply,
     /// The failure that the model returns instead of the reply.
-    #[serde(rename = "fails", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<ScriptedFailure>,
     /// Texts that the last message must contain. If it holds tool results, any of them can contain
     /// the text.
-    #[serde(rename = "last_holds", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_contains: Vec<String>,
     /// The exact names of the offered tools, in order. `None` accepts any tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,6 @@ pub struct ScriptedFailure {
     /// The message of the error.
     pub reason: String,
     /// Whether the same request may succeed later.
-    #[serde(rename = "may_pass")]
     pub is_transient: bool,
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Fingerprint, ToolDefinition};
-use crate::message::{CallId, json_text};
+use crate::message::CallId;
 
 /// The response of an approver to a request for approval.
 ///
@@ -48,31 +48,29 @@ pub struct Decision {
     pub call: CallId,
     /// The [full name](super::ToolDefinition::full_name) of the tool.
     pub tool: String,
-    /// The fingerprint of the definition. A decision without one, which an earlier version of this
-    /// crate stored, is not valid for any call.
-    #[serde(default)]
+    /// The fingerprint of the definition; `None` if the tool was not registered when the call was
+    /// made. A decision without one is not valid for any call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
     /// The exact JSON text of the arguments that were decided on.
-    #[serde(rename = "arguments", deserialize_with = "json_text")]
-    pub json: String,
+    pub arguments: String,
     /// The decision on the call.
     pub approval: Approval,
     /// The name of the person or program that decided.
-    #[serde(rename = "by")]
     pub decided_by: String,
 }
 
 impl Decision {
     /// Creates a decision on a call of the tool with this definition.
     ///
-    /// `json` is the text that was decided on, such as
+    /// `arguments` is the JSON text that was decided on, such as
     /// [`ToolExecution::decoded_arguments`](crate::ToolExecution::decoded_arguments) of the pending
     /// call. The decision is valid for arguments that differ from this text only in the
     /// whitespace between tokens.
     pub fn new(
         call: CallId,
         definition: &ToolDefinition,
-        json: impl Into<String>,
+        arguments: impl Into<String>,
         approval: Approval,
         decided_by: impl Into<String>,
     ) -> Self {
@@ -80,7 +78,7 @@ impl Decision {
             call,
             tool: definition.full_name().to_owned(),
             fingerprint: Some(definition.fingerprint()),
-            json: json.into(),
+            arguments: arguments.into(),
             approval,
             decided_by: decided_by.into(),
         }
@@ -101,7 +99,7 @@ impl Decision {
         if self.fingerprint != Some(definition.fingerprint()) {
             return Some(definition_changed(name));
         }
-        let is_same = without_whitespace(&self.json) == without_whitespace(json);
+        let is_same = without_whitespace(&self.arguments) == without_whitespace(json);
         (!is_same).then(|| format!("the arguments of `{name}` changed"))
     }
 }
@@ -113,29 +111,9 @@ pub(crate) fn definition_changed(name: &str) -> String {
 
 /// A permission for all calls of a tool for the rest of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "StoredApproval")]
 pub(crate) struct RunApproval {
-    #[serde(rename = "by")]
     pub(crate) decided_by: String,
     pub(crate) fingerprint: Option<Fingerprint>,
-}
-
-/// The form of a [`RunApproval`] in a saved run. An earlier version of this crate saved the
-/// approver's name alone, which permits nothing.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum StoredApproval {
-    Unbound(String),
-    Bound { by: String, fingerprint: Option<Fingerprint> },
-}
-
-impl From<StoredApproval> for RunApproval {
-    fn from(stored: StoredApproval) -> Self {
-        match stored {
-            StoredApproval::Unbound(decided_by) => Self { decided_by, fingerprint: None },
-            StoredApproval::Bound { by, fingerprint } => Self { decided_by: by, fingerprint },
-        }
-    }
 }
 
 /// Returns JSON without the whitespace between its tokens.

@@ -147,7 +147,6 @@ pub struct CallAnswer {
     /// The answer, in the form that the tool expects.
     pub value: Value,
     /// The name of the person or program that answered.
-    #[serde(rename = "by")]
     pub answered_by: String,
 }
 

@@ -77,12 +77,12 @@ fn call_facts(row: &mut Row, execution: &ToolExecution) {
     let facts = [
         Some(("Call", text(execution.call.id.as_str()))),
         Some(("Started", Fact::At { at: row.start })),
-        Some(("Duration", Fact::Duration { took: micros(execution.duration) })),
+        Some(("Duration", Fact::Duration { duration: micros(execution.duration) })),
         execution.tool_kind.as_ref().map(|kind| ("Kind", text(&kind.to_string()))),
         Some(("Attempts", Fact::Count(u64::from(execution.attempts)))),
         execution.blocked_by.map(|gate| ("Blocked by", text(&serialized_name(&gate)))),
         execution.decided_by.as_deref().map(|by| ("Decided by", text(by))),
-        execution.is_cached.then(|| ("Result", text("reused from an earlier call"))),
+        execution.cached.then(|| ("Result", text("reused from an earlier call"))),
         execution
             .has_detached_thread
             .then(|| ("Still running", text("work that could not be stopped"))),
@@ -234,7 +234,7 @@ pub(super) fn of_reply(row: &mut Row, text: &str, reasoning: Option<&str>, calls
     };
     let mut facts = vec![
         ("Requested", Fact::At { at: row.start }),
-        ("Duration", Fact::Duration { took: row.end.saturating_sub(row.start) }),
+        ("Duration", Fact::Duration { duration: row.end.saturating_sub(row.start) }),
     ];
     facts.extend(row.usage.into_iter().flat_map(tokens));
     row.details.push(Detail::Facts { facts });
@@ -284,7 +284,7 @@ pub(super) fn of_resumed_run(row: &mut Row, start: u64, prompt: String) {
 
 /// Adds the end of a run, or of a model request without a reply.
 pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
-    let duration = ("Duration", Fact::Duration { took: row.end.saturating_sub(row.start) });
+    let duration = ("Duration", Fact::Duration { duration: row.end.saturating_sub(row.start) });
     let tokens = row.usage.into_iter().flat_map(tokens);
     let cost =
         row.cost.map(format_amount).or_else(|| row.has_model_requests.then(|| "unknown".into()));
@@ -381,9 +381,9 @@ fn other_members(event: &Event) -> String {
     let Ok(Value::Object(members)) = serde_json::to_value(&event.kind) else {
         return String::new();
     };
-    let more = members.into_iter().filter(|(name, value)| {
-        !["layer", "action", "call"].contains(&name.as_str()) && !value.is_null()
-    });
+    let more = members
+        .into_iter()
+        .filter(|(name, value)| !["event", "call"].contains(&name.as_str()) && !value.is_null());
     let more = more.map(|(name, value)| match value {
         Value::String(text) => format!("{name}: {text}"),
         value => format!("{name}: {value}"),

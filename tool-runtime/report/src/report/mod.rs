@@ -90,7 +90,6 @@ struct ReportData {
     totals: Totals,
     /// Length of the time axis, in microseconds.
     length: u64,
-    #[serde(rename = "is_apart")]
     has_separate_starts: bool,
     lanes: usize,
     rows: Vec<Row>,
@@ -122,7 +121,7 @@ impl RunReport {
     /// ```
     /// use tool_runtime::report::RunReport;
     ///
-    /// let log = r#"{"run":"1f","turn":1,"at":1767225600000000,"layer":"model","action":"asked"}"#;
+    /// let log = r#"{"run":"1f","turn":1,"at":1767225600000000,"event":"model.requested"}"#;
     /// let report = RunReport::from_json_lines(log.as_bytes())?; // or a `BufReader` of a file
     /// # assert!(report.to_html().contains(r#""model":1"#));
     /// # Ok::<(), std::io::Error>(())
@@ -147,9 +146,9 @@ impl RunReport {
     }
 
     fn from_trace(trace: Trace, unreadable: u64) -> Self {
-        let (events, lost) = (trace.events, trace.lost);
+        let (events, dropped) = (trace.events, trace.dropped);
         let mut rows = layout::order_rows(trace.into_rows());
-        let totals = Totals { events, lost, unreadable, ..Totals::of(&rows) };
+        let totals = Totals { events, dropped, unreadable, ..Totals::of(&rows) };
         let axis = layout::align_to_axis(&mut rows);
         let lanes = layout::assign_lanes(&mut rows);
         let left_out = bounds::shorten(&mut rows);
@@ -202,8 +201,8 @@ impl RunReport {
 impl From<&Recorder> for RunReport {
     fn from(recorder: &Recorder) -> Self {
         let mut report = Self::from_events(&recorder.events());
-        let lost = &mut report.0.totals.lost;
-        *lost = lost.saturating_add(recorder.dropped_count());
+        let dropped = &mut report.0.totals.dropped;
+        *dropped = dropped.saturating_add(recorder.dropped_count());
         report
     }
 }

@@ -21,11 +21,11 @@ pub(super) fn trailing_event(line: &[u8]) -> Option<Event> {
 mod tests {
     use super::*;
 
-    const WHOLE: &str = r#"{"run":"2","turn":1,"at":7,"layer":"log","action":"lost","count":3}"#;
+    const WHOLE: &str = r#"{"run":"2","turn":1,"at":7,"event":"log.dropped","count":3}"#;
 
     #[test]
     fn event_after_a_partial_line_is_recovered() {
-        let half = r#"{"run":"1","turn":1,"parent":"ü","at":7,"layer":"tool","action":"effect","call":"c","effect":{"kind":"other","name":"it","data":{"run":"{\"run\":"}}}"#;
+        let half = r#"{"run":"1","turn":1,"parent":"ü","at":7,"event":"tool.effect","call":"c","effect":{"kind":"other","name":"it","data":{"run":"{\"run\":"}}}"#;
         let whole = serde_json::from_str::<Event>(WHOLE).unwrap();
         for end in 1..=half.len() {
             let line = [&half.as_bytes()[..end], WHOLE.as_bytes(), b"\n"].concat();
@@ -41,7 +41,7 @@ mod tests {
         for line in [
             WHOLE.to_owned(),
             format!("{half}{half}"),
-            format!(r#"{{"layer":"hook","it":{WHOLE}}}"#),
+            format!(r#"{{"event":"hook.ran","it":{WHOLE}}}"#),
             format!("[{WHOLE}]"),
             format!("{WHOLE}{WHOLE},"),
             String::new(),

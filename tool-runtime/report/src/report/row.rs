@@ -38,11 +38,11 @@ pub(super) struct Row {
     #[serde(skip)]
     pub has_model_requests: bool,
     /// Earlier row of the same run, before it was resumed.
-    #[serde(rename = "before", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<usize>,
     /// Whether a later row continues the run, or the call that waited here; the later row is
     /// counted.
-    #[serde(rename = "goes_on", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_continued: bool,
     /// Further properties, for the search.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -97,7 +97,7 @@ pub(super) enum RowState {
 pub(super) enum Mark {
     Retried,
     Repaired,
-    Remembered,
+    Cached,
     /// The reply did not pass extraction or validation.
     Refused,
 }
@@ -148,7 +148,7 @@ pub(super) enum Fact {
     },
     /// A duration in microseconds.
     Duration {
-        took: u64,
+        duration: u64,
     },
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Totals {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<String>,
     pub events: u64,
-    pub lost: u64,
+    pub dropped: u64,
     pub unreadable: u64,
     /// The bytes of long texts, and the rows, that the report does not embed.
     pub left_out: u64,

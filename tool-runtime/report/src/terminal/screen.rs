@@ -130,10 +130,10 @@ impl Screen {
             }
             // Includes unknown events: they update the activity that they belong to, or else become
             // a line.
-            _ => match self.show(origin, event.call_id(), event.action()) {
+            _ => match self.show(origin, event.call_id(), event.name()) {
                 Some(change) => vec![change],
                 None => {
-                    let text = format!("{} {}", event.layer(), event.action());
+                    let text = event.name().to_owned();
                     vec![line(Sign::Other, text)]
                 }
             },

@@ -260,7 +260,7 @@ async fn file_that_a_process_writes_is_read_again() {
     let executions = recorder.executions();
     let reads: Vec<_> =
         executions.iter().filter(|execution| execution.call.name == "file_read").collect();
-    assert!(reads.iter().all(|execution| !execution.is_cached));
+    assert!(reads.iter().all(|execution| !execution.cached));
     let texts: Vec<_> = [0, 1, 2, 4].map(|index| &*reads[index].result.text).into();
     assert_eq!(texts, ["1\tone", "1\tone", "1\ttwo", "1\tthree"]);
 }

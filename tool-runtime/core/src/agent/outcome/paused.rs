@@ -103,16 +103,14 @@ pub struct Paused {
     pub(crate) metadata: Map<String, Value>,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) rejected_answers: u32,
-    #[serde(default, rename = "began")]
     pub(crate) prompt_index: usize,
-    #[serde(default)]
     pub(crate) window: WindowState,
     pub(crate) pending: Vec<PendingCall>,
     pub(crate) decisions: Vec<Decision>,
     /// The tools that are approved for the rest of the run, by their full names.
     pub(crate) approved: BTreeMap<String, RunApproval>,
     /// The tools that ran and may have had effects.
-    #[serde(default, rename = "acted", skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) mutating_tools: BTreeSet<String>,
     /// The session to which the run belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

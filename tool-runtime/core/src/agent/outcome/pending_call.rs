@@ -64,10 +64,10 @@ pub struct PendingCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     json: Option<String>,
     /// The arguments with their secrets redacted, if there are any.
-    #[serde(default, rename = "shown", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     redacted: Option<Value>,
     /// The exact JSON text with its secrets redacted, if there are any.
-    #[serde(default, rename = "shown_json", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     redacted_arguments_json: Option<String>,
     /// The state from which the tool resumes, if it has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,7 +209,7 @@ impl PendingCall {
             call: self.call.id.clone(),
             tool: self.tool.clone(),
             fingerprint: self.fingerprint,
-            json: self.arguments_json().into_owned(),
+            arguments: self.arguments_json().into_owned(),
             approval,
             decided_by: by.into(),
         }

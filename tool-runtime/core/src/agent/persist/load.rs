@@ -27,7 +27,7 @@ pub(in crate::agent) async fn load(
     for _ in 0..ATTEMPTS {
         let Some(head) = load_range(store.as_ref(), session, 0..0).await? else { return Ok(None) };
         let state = decode_state(session, &head.state)?;
-        let Some(system) = StateHeader::decode(&head.state).system else { break };
+        let StateHeader { system, .. } = StateHeader::decode(session, &head.state)?;
         let first = first_needed(&state.window).min(system.next.unwrap_or(usize::MAX));
         if first <= system.leading || first >= head.message_count {
             break;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::system_messages::SystemMessages;
@@ -10,43 +11,35 @@ use crate::agent::state::RunState;
 use crate::guard::{CatchPanic, Panic};
 
 /// The part of a stored state that does not belong to the run.
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct StateHeader {
-    /// The id of the writer.
-    #[serde(rename = "by")]
+    /// The id of the writer; `None` if the state was written outside of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) writer: Option<u64>,
-    /// `None` in a state that an earlier version has written.
-    #[serde(default)]
-    pub(super) system: Option<SystemMessages>,
+    /// The places of the system messages.
+    pub(super) system: SystemMessages,
 }
 
 impl StateHeader {
-    /// Decodes the header. One that can't be decoded has no content.
-    pub(super) fn decode(state: &str) -> Self {
-        serde_json::from_str(state).unwrap_or(Self { writer: None, system: None })
+    /// Decodes the header of a stored state.
+    pub(super) fn decode(session: &str, state: &str) -> Result<Self, SessionError> {
+        decode(session, state)
     }
 }
 
-/// The stored form of a state: with the id of its writer, and the places of system messages.
+/// The stored form of a state, with its header.
 #[derive(Serialize)]
 pub(super) struct StoredState<'s> {
     #[serde(flatten)]
     pub(super) state: &'s RunState,
-    #[serde(rename = "by", skip_serializing_if = "Option::is_none")]
-    pub(super) writer: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) system: Option<SystemMessages>,
+    #[serde(flatten)]
+    pub(super) header: StateHeader,
 }
 
 /// Encodes the state for the store. A nested run may be too deep to be decoded again: if it were
 /// saved, the whole session would be unreadable.
-pub(super) fn encode_state(
-    state: &RunState,
-    writer: u64,
-    system: SystemMessages,
-) -> serde_json::Result<String> {
-    let json =
-        serde_json::to_string(&StoredState { state, writer: Some(writer), system: Some(system) })?;
+pub(super) fn encode_state(state: &RunState, header: StateHeader) -> serde_json::Result<String> {
+    let json = serde_json::to_string(&StoredState { state, header })?;
     if state.has_pending_calls() {
         serde_json::from_str::<RunState>(&json)?;
     }
@@ -59,6 +52,10 @@ pub(in crate::agent) fn store_panicked<T>(panic: Panic) -> Result<T, SessionErro
 
 /// Decodes a stored state, which has no transcript.
 pub(in crate::agent) fn decode_state(session: &str, state: &str) -> Result<RunState, SessionError> {
+    decode(session, state)
+}
+
+fn decode<T: DeserializeOwned>(session: &str, state: &str) -> Result<T, SessionError> {
     serde_json::from_str(state).map_err(|error| SessionError::CorruptRecord {
         session: session.to_owned(),
         message_index: None,

@@ -31,9 +31,9 @@ pub(in crate::agent) async fn truncate(
         }
     }
     let state = decode_state(session, &head.state)?.truncated(count);
-    let system = StateHeader::decode(&head.state).system;
-    let system = system.map(|system| system.after_write(count, &[]));
-    let state = StoredState { state: &state, writer: None, system };
+    let StateHeader { system, .. } = StateHeader::decode(session, &head.state)?;
+    let header = StateHeader { writer: None, system: system.after_write(count, &[]) };
+    let state = StoredState { state: &state, header };
     let state = serde_json::to_string(&state).map_err(|error| SessionError::InvalidWrite {
         session: session.to_owned(),
         reason: error.to_string(),

@@ -142,9 +142,12 @@ impl SessionWriter {
     ) -> Result<(), SessionError> {
         let system = self.system.after_write(from, messages);
         let state = self.omitted.stored_state(state.without_transcript());
-        let json = encode_state(&state, self.id, system).map_err(|error| {
-            SessionError::InvalidWrite { session: self.session.clone(), reason: error.to_string() }
-        })?;
+        let json = encode_state(&state, StateHeader { writer: Some(self.id), system }).map_err(
+            |error| SessionError::InvalidWrite {
+                session: self.session.clone(),
+                reason: error.to_string(),
+            },
+        )?;
         let write = SessionWrite::update(self.revision).messages(from, messages).state(&json);
         let (store, session) = (self.store.as_ref(), self.session.as_str());
         self.revision = CatchPanic::new(|| store.save(session, write), store_panicked).await?;
@@ -159,7 +162,8 @@ impl SessionWriter {
         let Ok(Some(head)) = load_range(self.store.as_ref(), &self.session, 0..0).await else {
             return false;
         };
-        let is_own = StateHeader::decode(&head.state).writer == Some(self.id);
+        let header = StateHeader::decode(&self.session, &head.state);
+        let is_own = header.is_ok_and(|header| header.writer == Some(self.id));
         if is_own {
             self.revision = head.revision;
             self.rewrite_from(self.omitted.to_loaded(head.message_count));

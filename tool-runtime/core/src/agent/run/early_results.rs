@@ -94,7 +94,7 @@ impl Run {
         let (pending, finished): (Vec<_>, Vec<_>) =
             executions.iter().copied().partition(|execution| execution.is_pending());
         let turn = &mut self.state.turn;
-        for cached in finished.iter().filter(|execution| execution.is_cached) {
+        for cached in finished.iter().filter(|execution| execution.cached) {
             turn.discount_repeat(&cached.call.id);
         }
         turn.on_partial_results(results(finished))?;

@@ -128,7 +128,7 @@ impl Turn {
     /// does not count towards the [repeat limit](super::super::Limits::repeats).
     ///
     /// Call this before the result of the call is recorded. A [`Run`](super::super::Run) does this
-    /// for you if [`ToolExecution::is_cached`](crate::ToolExecution) is set.
+    /// for you if [`ToolExecution::cached`](crate::ToolExecution) is set.
     ///
     /// ```
     /// use tool_runtime::agent::{Step, Turn};

@@ -87,43 +87,37 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     has_required_call: bool,
     /// Tokens and cost of all requests so far.
-    #[serde(default, rename = "bill")]
     metered: MeteredUsage,
     /// How the last reply ended.
-    #[serde(default)]
     finish: FinishReason,
-    #[serde(default, rename = "repeats")]
     repeated_calls: RepeatedCalls,
     /// The reason to end the run before the model answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     halt: Option<Halt>,
     /// The open calls that may have started.
-    #[serde(default, rename = "begun", skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     started_calls: BTreeSet<CallId>,
     /// The results of the last reply's calls while other calls of it are still open.
-    #[serde(default, rename = "early", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     early_results: Vec<ToolResult>,
     #[serde(skip)]
     open_call_ids: OpenCallIds,
     /// The tools that the conversation has been offered.
-    #[serde(default, rename = "offered")]
     offered_tools: OfferedTools,
     /// The part of the transcript that observers have received.
-    #[serde(default, rename = "told")]
     reported: ReportCursor,
     /// The progress of a structured-output run.
-    #[serde(default, rename = "value", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     extraction: Option<ExtractionPhase>,
 }
 
 /// Progress of a run that ends with a structured value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum ExtractionPhase {
     /// The model answers in words first; the value is requested afterwards.
-    #[serde(rename = "later")]
     Deferred,
     /// The model has been asked for the value.
-    #[serde(rename = "now")]
     Active,
 }
 

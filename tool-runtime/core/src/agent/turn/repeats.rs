@@ -17,9 +17,7 @@ pub(super) struct RepeatedCalls(BTreeMap<CallId, RepeatedCall>);
 struct RepeatedCall {
     call: CallId,
     /// The name and the canonical arguments.
-    #[serde(rename = "what")]
     key: String,
-    #[serde(rename = "times")]
     count: u32,
 }
 

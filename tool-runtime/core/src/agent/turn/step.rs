@@ -34,12 +34,10 @@ pub enum Step {
 
 /// Reason to end a run before the model answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Halt {
-    #[serde(rename = "spent")]
     BudgetExhausted,
-    #[serde(rename = "repeated")]
     RepeatedCall,
-    #[serde(rename = "requested")]
     StopRequested(StopRequest),
 }
 

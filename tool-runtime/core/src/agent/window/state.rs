@@ -22,18 +22,16 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct WindowState {
     /// The first visible message of earlier runs.
-    #[serde(rename = "from")]
     pub(super) history_start: usize,
     /// The evicted replies of the current run.
-    #[serde(rename = "within", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) evicted_replies: Option<EvictedReplies>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) summary: Option<String>,
     /// The end of the messages that the summary covers.
-    #[serde(rename = "summarized")]
     pub(in crate::agent) summary_end: usize,
     /// The estimated and the reported tokens of the last request.
-    #[serde(rename = "measured", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) calibration: Option<Calibration>,
 }
 
@@ -41,10 +39,8 @@ pub struct WindowState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EvictedReplies {
     /// The first message of the run.
-    #[serde(rename = "run")]
     pub(super) run_start: usize,
     /// The index behind the last evicted reply and its results.
-    #[serde(rename = "to")]
     pub(super) end: usize,
 }
 
@@ -52,7 +48,6 @@ pub(super) struct EvictedReplies {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Calibration {
     estimated: u64,
-    #[serde(rename = "counted")]
     reported: u64,
 }
 

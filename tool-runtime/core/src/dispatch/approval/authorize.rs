@@ -107,7 +107,7 @@ async fn decide(
                 batch.scope.emit(|| ToolEvent::ApprovalRequested {
                     call: id.clone(),
                     tool: request.call.name.clone(),
-                    json: request.arguments_json().to_owned(),
+                    arguments: request.arguments_json().to_owned(),
                     void_decision: void_decision.clone(),
                 });
             };
@@ -121,8 +121,8 @@ async fn decide(
                 call.record.void_decision = void_decision;
                 return Err(call.record.block(not_deferred(batch, request, blocked)));
             }
-            if let Some(decided_by) = decided_by {
-                batch.scope.emit(|| ToolEvent::Approved { call: id.clone(), decided_by });
+            if let Some(approved_by) = decided_by {
+                batch.scope.emit(|| ToolEvent::Approved { call: id.clone(), approved_by });
             }
             Ok(())
         }

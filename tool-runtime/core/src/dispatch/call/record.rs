@@ -45,7 +45,7 @@ pub(crate) fn into_execution(
     execution.run_changes = record.run_changes;
     execution.tool_kind = record.tool_kind;
     execution.attempts = finished.attempts;
-    execution.is_cached = record.is_cached;
+    execution.cached = record.is_cached;
     execution.decided_by = record.decided_by;
     execution.blocked_by = record.blocked_by;
     execution.void_decision = record.void_decision;

@@ -48,7 +48,6 @@ pub use process::{ProcessEnd, ProcessStart};
 #[non_exhaustive]
 pub enum EffectRecord {
     /// A file was created, written, removed or renamed.
-    #[serde(alias = "file_written")]
     FileChanged(FileChange),
     /// A process was started.
     ProcessStarted(ProcessStart),

@@ -25,15 +25,16 @@ const MAX_CAPACITY: usize = 1 << 20;
 /// let agent = Agent::new(model, Tools::new()).observer(channel);
 ///
 /// let reading = tokio::spawn(async move {
-///     let mut actions = Vec::new();
+///     let mut names = Vec::new();
 ///     while let Some(event) = reader.next().await {
-///         actions.push(format!("{} {}", event.layer(), event.action()));
+///         names.push(event.name().to_owned());
 ///     }
-///     actions
+///     names
 /// });
 /// agent.run("Hello").await?;
 /// drop(agent); // and with it the channel
-/// let expected = ["run started", "run said", "model asked", "model replied", "run finished"];
+/// let expected =
+///     ["run.started", "run.message_added", "model.requested", "model.replied", "run.finished"];
 /// assert_eq!(reading.await.unwrap(), expected);
 /// # Ok(())
 /// # }
@@ -51,7 +52,7 @@ pub struct Channel(Sender<Arc<Event>>);
 /// let channel = Channel::new(10);
 /// let mut reader = channel.reader();
 /// channel.observe(&Event::new(Origin::default(), UNIX_EPOCH, ModelEvent::Requested));
-/// assert_eq!(reader.try_next().unwrap().action(), "asked");
+/// assert_eq!(reader.try_next().unwrap().name(), "model.requested");
 /// assert!(reader.try_next().is_none());
 /// ```
 pub struct ChannelReader(Receiver<Arc<Event>>);
@@ -106,7 +107,7 @@ impl ChannelReader {
     /// Agent::new(model, Tools::new()).observer(channel).run("Hi").await?;
     ///
     /// let event = reader.next().await.expect("the run has started");
-    /// assert_eq!((event.layer(), event.action()), ("run", "started"));
+    /// assert_eq!(event.name(), "run.started");
     /// # Ok(())
     /// # }
     /// ```

@@ -8,8 +8,8 @@ use crate::event::{Event, Observer};
 /// Writes each event as one line: a flat JSON object that deserializes to an [`Event`].
 ///
 /// A dedicated thread writes, so that no run waits for a disk or a socket. If writing is too slow,
-/// or fails, events are dropped and counted: the next line that can be written has the layer `log`,
-/// the action `lost`, and their number.
+/// or fails, events are dropped and counted: the next line that can be written is the event
+/// `log.dropped` with their number.
 ///
 /// ```
 /// use tool_runtime::event::JsonLines;

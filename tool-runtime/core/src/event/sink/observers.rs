@@ -62,7 +62,7 @@ pub trait Observer: Send + Sync {
 ///
 /// impl Observer for ProgressLine {
 ///     fn observe(&self, event: &Event) {
-///         println!("{}", event.action());
+///         println!("{}", event.name());
 ///     }
 ///
 ///     fn interest(&self) -> Interest {

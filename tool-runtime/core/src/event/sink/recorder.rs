@@ -29,8 +29,7 @@ use crate::message::CallId;
 /// let agent = Agent::new(model, tools![write]).observer(recorder.clone());
 /// agent.run("Write a and b.").await?;
 ///
-/// assert_eq!(recorder.events_of_layer("tool").len(), 4);
-/// assert_eq!(recorder.events_of_action("tool", "finished").len(), 2);
+/// assert_eq!(recorder.events_named("tool.finished").len(), 2);
 /// for ((_run, turn), effects) in recorder.effects_by_turn() {
 ///     assert_eq!((turn, effects.len()), (1, 2));
 /// }
@@ -62,7 +61,7 @@ impl Recorder {
     /// let recorder = Recorder::new(10_000);
     /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
     /// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hi").await?;
-    /// assert_eq!(recorder.events_of_action("run", "finished").len(), 1);
+    /// assert_eq!(recorder.events_named("run.finished").len(), 1);
     /// # Ok(())
     /// # }
     /// ```
@@ -75,14 +74,9 @@ impl Recorder {
         self.filter(|_| true)
     }
 
-    /// Returns the events of one layer: `run`, `model`, `tool` or `log`.
-    pub fn events_of_layer(&self, layer: &str) -> Vec<Event> {
-        self.filter(|event| event.layer() == layer)
-    }
-
-    /// Returns the events of one action of a layer, such as `finished` of `tool`.
-    pub fn events_of_action(&self, layer: &str, action: &str) -> Vec<Event> {
-        self.filter(|event| event.layer() == layer && event.action() == action)
+    /// Returns the events with this [name](Event::name), such as `tool.finished`.
+    pub fn events_named(&self, name: &str) -> Vec<Event> {
+        self.filter(|event| event.name() == name)
     }
 
     /// Returns the events of one call.

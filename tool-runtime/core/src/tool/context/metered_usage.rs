@@ -17,7 +17,7 @@ pub(crate) struct MeteredUsage {
     /// All tokens.
     pub(crate) usage: Usage,
     /// The tokens that `cost` pays for. The reader applies its own price to the others.
-    #[serde(rename = "paid", skip_serializing_if = "Usage::is_zero")]
+    #[serde(skip_serializing_if = "Usage::is_zero")]
     priced: Usage,
     /// The cost of the priced tokens.
     #[serde(skip_serializing_if = "is_zero")]

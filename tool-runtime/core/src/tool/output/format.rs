@@ -40,14 +40,13 @@ const NO_ROWS: &str = "no results";
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OutputFormat {
     /// One line for each row, in which each value follows its name. This is the default.
     #[default]
-    #[serde(rename = "labeled")]
     Labeled,
     /// A JSON array with an object for each row, whose values keep their types.
-    #[serde(rename = "json")]
     Json,
 }
 

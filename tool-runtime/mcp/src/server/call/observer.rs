@@ -32,8 +32,8 @@ impl Observer for CallObserver {
             Some(ToolEvent::Progress { call, progress }) if *call == self.call => {
                 self.request.progress(progress);
             }
-            Some(ToolEvent::ApprovalRequested { call, json, .. }) if *call == self.call => {
-                let arguments = visible(json).into_owned();
+            Some(ToolEvent::ApprovalRequested { call, arguments, .. }) if *call == self.call => {
+                let arguments = visible(arguments).into_owned();
                 *self.approval.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments);
             }
             _ => {}

@@ -29,7 +29,7 @@ const tableOf = (head, cells) => make("div", "wide", make("table", "",
   make("tbody", "", ...cells.map((row) => make("tr", "", ...row.map(cellOf))))));
 
 const factOf = (fact) =>
-  typeof fact === "number" ? count(fact) : typeof fact === "string" ? fact : "at" in fact ? moment(fact.at) : time(fact.took);
+  typeof fact === "number" ? count(fact) : typeof fact === "string" ? fact : "at" in fact ? moment(fact.at) : time(fact.duration);
 
 const partOf = (part) => {
   if (part.facts) {

@@ -24,7 +24,7 @@ const heading = () => {
     }
     find("totals").append(item);
   };
-  total(data.is_apart ? "Longest run" : "Time", time(data.length));
+  total(data.has_separate_starts ? "Longest run" : "Time", time(data.length));
   if (totals.runs > 1) total("Runs", count(totals.runs), "is:run");
   total("Model replies", count(totals.model), "is:model");
   total("Tool calls", count(totals.tool), "is:tool");
@@ -40,11 +40,11 @@ const heading = () => {
   }
   if (totals.cost) total("Cost", totals.cost);
   const warnings = [
-    totals.lost && `${count(totals.lost)} events were lost before they reached this report.`,
+    totals.dropped && `${count(totals.dropped)} events were dropped before they reached this report.`,
     totals.unreadable && `${count(totals.unreadable)} lines of the log could not be read.`,
     totals.left_out && `${count(totals.left_out)} bytes of long texts were left out, which the log has.`,
     totals.left_out_rows && `The last ${count(totals.left_out_rows)} rows were left out, which the log has.`,
-    data.is_apart && "The runs are far apart in time: each run, and each part of a resumed run, starts at 0.",
+    data.has_separate_starts && "The runs are far apart in time: each run, and each part of a resumed run, starts at 0.",
   ].filter(Boolean);
   find("warning").textContent = warnings.join(" ");
   find("warning").hidden = !warnings.length;

@@ -4,8 +4,8 @@ const STATUS = {
   done: (row) => row.marks?.includes("refused") ? "↻" : "✓",
   failed: (row) => "✗ " + (row.code ?? "failed"),
   blocked: (row) => "⊘ " + (row.code ?? "blocked"),
-  waiting: (row) => row.goes_on ? "… awaited approval" : "… awaiting approval",
-  open: (row) => row.goes_on ? "◌ resumed later" : "◌ unfinished",
+  waiting: (row) => row.is_continued ? "… awaited approval" : "… awaiting approval",
+  open: (row) => row.is_continued ? "◌ resumed later" : "◌ unfinished",
 };
 const status = (row) => {
   if (row.kind === "event") return "";
@@ -29,7 +29,7 @@ const join = (row, place) => {
   row.place = place;
   row.depth = row.parent === undefined ? 0 : rows[row.parent].depth + 1;
   // A resumed run is one with its earlier part.
-  const above = row.parent ?? (row.before < place ? row.before : undefined);
+  const above = row.parent ?? (row.previous < place ? row.previous : undefined);
   row.root = above === undefined ? place : rows[above].root;
   if (row.parent !== undefined) rows[row.parent].hasBelow = true;
 };
@@ -45,12 +45,12 @@ const elementOf = (row) => {
   const tokens = row.usage ? `${count(row.usage.input)} → ${count(row.usage.output)}` : "";
   const when = cell("when", at(make("i", `bar ${row.kind} ${row.state}`), row.start, row.end));
   for (const note of (row.notes ?? []).slice(0, 20)) {
-    if (["run", "tool"].includes(row.kind) && note.name !== "progress") when.append(at(make("i", "mark"), note.at));
+    if (["run", "tool"].includes(row.kind) && note.name !== "tool.progress") when.append(at(make("i", "mark"), note.at));
   }
-  const took = row.kind === "event" ? "" : (row.state === "open" ? "≥ " : "") + time(row.end - row.start);
+  const duration = row.kind === "event" ? "" : (row.state === "open" ? "≥ " : "") + time(row.end - row.start);
   const element = make("div", `row ${row.kind} ${row.state}`,
     cell("call", fold, name), cell("turn", row.turn && row.kind !== "run" ? row.turn : ""),
-    cell("status", ...shown(status(row))), cell("tokens", tokens), cell("time", took), when);
+    cell("status", ...shown(status(row))), cell("tokens", tokens), cell("time", duration), when);
   element.setAttribute("role", "row");
   element.style.setProperty("--depth", row.depth);
   element.dataset.place = row.place;

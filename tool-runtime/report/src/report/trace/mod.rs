@@ -16,7 +16,7 @@ use tool_core::message::{CallId, ToolCall};
 pub(super) struct Trace {
     pub rows: Vec<Row>,
     pub events: u64,
-    pub lost: u64,
+    pub dropped: u64,
     scopes: HashMap<ScopeKey, OpenRows>,
     /// Last row of each run.
     runs: HashMap<ScopeKey, usize>,
@@ -121,13 +121,12 @@ impl Trace {
         let index = self.run(origin, at.saturating_sub(micros(duration)));
         let open = self.scopes.remove(&scope(origin)).unwrap_or_default();
         if let Some(row) = self.end(index, at) {
-            (row.state, row.code) = match (code.as_deref(), error) {
-                (None, None) => (RowState::Done, None),
-                (Some(AWAITING_APPROVAL), _) => (RowState::Waiting, code.clone()),
-                // A log of an older version, without codes.
-                (None, Some(_)) => (RowState::Failed, Some("stopped".into())),
-                (Some(_), _) => (RowState::Failed, code.clone()),
+            row.state = match code.as_deref() {
+                None => RowState::Done,
+                Some(AWAITING_APPROVAL) => RowState::Waiting,
+                Some(_) => RowState::Failed,
             };
+            row.code.clone_from(code);
             row.usage = (!usage.is_zero()).then_some(*usage);
             // Without a token count, the cost is unknown, not zero.
             row.cost = cost.filter(|_| row.usage.is_some() || !row.has_model_requests);
@@ -214,7 +213,7 @@ impl Trace {
         row.marks = [
             (execution.was_retried(), Mark::Retried),
             (execution.was_repaired(), Mark::Repaired),
-            (execution.is_cached, Mark::Remembered),
+            (execution.cached, Mark::Cached),
         ]
         .into_iter()
         .filter_map(|(is_set, mark)| is_set.then_some(mark))
@@ -227,7 +226,7 @@ impl Trace {
     fn note(&mut self, event: &Event, at: u64) {
         let origin = &event.origin;
         if let EventKind::Log(LogEvent::Dropped { count }) = event.kind {
-            self.lost = self.lost.saturating_add(count);
+            self.dropped = self.dropped.saturating_add(count);
         }
         let index = match (event.call_id(), &event.kind) {
             (Some(call), _) => self.calls.get(&(scope(origin), call.clone())).copied(),
@@ -247,11 +246,11 @@ impl Trace {
             if is_refusal && !row.marks.contains(&Mark::Refused) {
                 row.marks.push(Mark::Refused);
             }
-            row.note(Note::new(at, event.action(), text));
+            row.note(Note::new(at, event.name(), text));
             return;
         }
         let parent = self.scope_row(origin, at);
-        let name = format!("{} {}", event.layer(), event.action());
+        let name = event.name().to_owned();
         let mut row = Row { name, start: at, summary: one_line(&text), ..Row::default() };
         row.text("Data", text, Form::Plain);
         let index = self.begin(origin, Some(parent), row);

@@ -5,15 +5,17 @@ use super::*;
 /// The cost of a run without token counts is unknown, not zero.
 #[test]
 fn unknown_cost_is_reported_as_unknown() {
-    let known = || ("1 3 run finished", json!({"took": 3, "cost": 0.5, "usage": {"input": 7}}));
+    let known =
+        || ("1 3 run.finished", json!({"duration_us": 3, "cost": 0.5, "usage": {"input": 7}}));
     let model_requested = |run| {
         let heads = match run {
-            1 => ["1 0 run started", "1 1 model asked"],
-            _ => ["2 0 run started", "2 1 model asked"],
+            1 => ["1 0 run.started", "1 1 model.requested"],
+            _ => ["2 0 run.started", "2 1 model.requested"],
         };
         heads.map(|head| (head, json!({})))
     };
-    let uncounted = || ("2 3 run finished", json!({"took": 3, "cost": 0.0, "error": "no answer"}));
+    let uncounted =
+        || ("2 3 run.finished", json!({"duration_us": 3, "cost": 0.0, "error": "no answer"}));
     let [first, second] = [1, 2].map(model_requested);
     for (events, expected) in [
         (vec![], None),
@@ -35,24 +37,25 @@ fn unknown_cost_is_reported_as_unknown() {
 #[test]
 fn cost_without_a_nested_run_is_a_lower_bound() {
     let usage = json!({"input": 7, "output": 3});
-    let ended = |cost: f64| json!({"took": 1, "cost": cost, "usage": usage});
-    let counted = || json!({"text": "Hi.", "calls": [], "took": 1, "usage": usage});
+    let ended = |cost: f64| json!({"duration_us": 1, "cost": cost, "usage": usage});
+    let counted = || json!({"text": "Hi.", "calls": [], "duration_us": 1, "usage": usage});
     let run_started = [
-        ("1 0 run started", json!({})),
-        ("1 1 model asked", json!({})),
-        ("1 2 tool started", call("a", "helper")),
-        ("2 3 run started", nested_in("a", 1, json!({"within": "1"}))),
-        ("2 4 model asked", nested_in("a", 1, json!({}))),
+        ("1 0 run.started", json!({})),
+        ("1 1 model.requested", json!({})),
+        ("1 2 tool.started", call("a", "helper")),
+        ("2 3 run.started", nested_in("a", 1, json!({"parent_run": "1"}))),
+        ("2 4 model.requested", nested_in("a", 1, json!({}))),
     ];
-    let replied_within = [("2 5 model replied", nested_in("a", 1, counted()))];
-    let ended_within = [("2 6 run finished", nested_in("a", 1, ended(0.25)))];
-    let more = [("1 10 run started", json!({}))];
+    let replied_within = [("2 5 model.replied", nested_in("a", 1, counted()))];
+    let ended_within = [("2 6 run.finished", nested_in("a", 1, ended(0.25)))];
+    let more = [("1 10 run.started", json!({}))];
     let resumed_within = [
-        ("1 11 tool started", call("a", "helper")),
-        ("2 12 run started", nested_in("a", 1, json!({"within": "1"}))),
+        ("1 11 tool.started", call("a", "helper")),
+        ("2 12 run.started", nested_in("a", 1, json!({"parent_run": "1"}))),
     ];
-    let end = [("1 20 run finished", ended(0.5))];
-    let unbilled = [("1 20 run finished", json!({"took": 1, "cost": 0.5, "usage": {"input": 1}}))];
+    let end = [("1 20 run.finished", ended(0.5))];
+    let unbilled =
+        [("1 20 run.finished", json!({"duration_us": 1, "cost": 0.5, "usage": {"input": 1}}))];
     for (events, expected) in [
         ([&run_started[..], &replied_within, &ended_within, &end].concat(), "0.50"),
         ([&run_started[..], &replied_within, &ended_within, &more, &end].concat(), "0.50"),

@@ -6,6 +6,7 @@
 //! - `language`: the words of docs, comments, error messages and test names.
 //! - `documentation`: summaries, README and features.
 //! - `examples`: examples of public items.
+//! - `vocabulary`: serialized names.
 //!
 //! `files` finds what they read, `declarations` reads the declared names of code, `prose` reads
 //! comments and messages, `items` reads the documented items of a source file, and `source` removes
@@ -22,3 +23,4 @@ mod language;
 mod prose;
 mod source;
 mod structure;
+mod vocabulary;

@@ -1,0 +1,152 @@
+//! Vocabulary: a serialized name is the name in Rust, so that what is logged and stored has no
+//! words of its own.
+
+use regex_lite::Regex;
+
+use super::files::{relative, sources};
+
+/// Folders and files with the formats of others, in which a rename is a word of theirs.
+const FOREIGN: [(&str, &str); 6] = [
+    ("tool-runtime/providers/", "APIs of model providers"),
+    ("tool-runtime/mcp/src/client/", "the Model Context Protocol and OAuth"),
+    ("tool-runtime/mcp/src/server/", "the Model Context Protocol"),
+    ("tool-runtime/dynamic/src/rust/", "source code that is generated"),
+    ("tool-runtime/dynamic/src/spec/field.rs", "`type`, as in JSON Schema"),
+    ("/searxng.rs", "the API of a search engine"),
+];
+
+/// Names that were serialized once. The list omits words that texts for models use as well.
+const FORMER: [&str; 36] = [
+    "acted",
+    "bare_key",
+    "bare_text",
+    "began",
+    "begun",
+    "bill",
+    "choice_case",
+    "cut_list",
+    "cut_literal",
+    "cut_member",
+    "cut_text",
+    "doubtful",
+    "file_written",
+    "goes_on",
+    "has_stopped",
+    "is_apart",
+    "last_holds",
+    "left_running",
+    "log lost",
+    "may_pass",
+    "measured",
+    "model asked",
+    "model replied",
+    "pulled_in",
+    "remembered",
+    "run finished",
+    "run said",
+    "run started",
+    "shown_json",
+    "summarized",
+    "told",
+    "tool asked",
+    "tool finished",
+    "tool started",
+    "took",
+    "unlisted",
+];
+
+/// The rules themselves hold the words.
+const OWN_FOLDER: &str = "tests/tidy/";
+
+const FOLDERS: [&str; 3] = ["tool-runtime", "examples", "tests"];
+
+/// Returns the renames of a file that are not derived from the name in Rust, with their lines.
+///
+/// A rename may append the unit `_us`, or prepend the layer of an event.
+fn renames(text: &str) -> Vec<(usize, String)> {
+    let rename = Regex::new(r#"^\s*#\[serde\((?:.*, )?rename = "([^"]*)""#).expect("an expression");
+    let declared = Regex::new(r"^\s*(?:pub(?:\([^)]*\))? )?(\w+)").expect("an expression");
+    let mut found = Vec::new();
+    let mut lines = text.lines().enumerate();
+    while let Some((at, line)) = lines.next() {
+        let Some(word) = rename.captures(line) else { continue };
+        let is_declaration = |(_, line): &(usize, &str)| !line.trim_start().starts_with(['#', '/']);
+        let item = lines.clone().find(is_declaration).map_or("", |(_, line)| line);
+        let name =
+            declared.captures(item).map_or("", |name| name.get(1).map_or("", |it| it.as_str()));
+        let word = &word[1];
+        let layers = ["run", "model", "tool", "log"];
+        let is_event = |layer: &str| word == format!("{layer}.{}", snake_case(name));
+        if word != format!("{name}_us") && !layers.into_iter().any(is_event) {
+            found.push((at + 1, word.to_owned()));
+        }
+    }
+    found
+}
+
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for (at, c) in name.char_indices() {
+        if c.is_uppercase() && at > 0 {
+            snake.push('_');
+        }
+        snake.extend(c.to_lowercase());
+    }
+    snake
+}
+
+/// Returns the quoted texts of a file that are former names, with their lines.
+fn former_names(text: &str) -> Vec<(usize, &'static str)> {
+    let mut found = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let quoted = |word: &&&str| line.contains(&format!("\"{word}\""));
+        found.extend(FORMER.iter().filter(quoted).map(|word| (at + 1, *word)));
+    }
+    found
+}
+
+#[test]
+fn serialized_names_are_the_names_in_rust() {
+    let mut violations = Vec::new();
+    for (path, text) in FOLDERS.into_iter().flat_map(sources) {
+        let name = relative(&path);
+        let is_foreign = FOREIGN.iter().any(|(part, _)| name.contains(part));
+        if is_foreign || name.contains("tests/") {
+            continue;
+        }
+        let found = renames(&text).into_iter();
+        violations.extend(found.map(|(line, word)| format!("{name}:{line}: rename = \"{word}\"")));
+    }
+    assert!(violations.is_empty(), "{} renames:\n{}", violations.len(), violations.join("\n"));
+}
+
+#[test]
+fn former_serialized_names_are_not_used() {
+    let mut violations = Vec::new();
+    for (path, text) in FOLDERS.into_iter().flat_map(sources) {
+        let name = relative(&path);
+        if name.starts_with(OWN_FOLDER) {
+            continue;
+        }
+        let found = former_names(&text).into_iter();
+        violations.extend(found.map(|(line, word)| format!("{name}:{line}: \"{word}\"")));
+    }
+    assert!(violations.is_empty(), "{} places:\n{}", violations.len(), violations.join("\n"));
+}
+
+#[test]
+fn vocabulary_rules_find_violations() {
+    for (text, expected) in [
+        ("#[serde(rename = \"took\", with = \"micros\")]\nduration: Duration,", Some("took")),
+        ("    #[serde(default, rename = \"by\")]\n    /// Who.\n    pub(crate) a: A,", Some("by")),
+        ("#[serde(rename = \"duration_us\")]\npub duration: Duration,", None),
+        ("#[serde(rename = \"run.message_added\")]\nMessageAdded {", None),
+        ("#[serde(rename = \"run.said\")]\nMessageAdded {", Some("run.said")),
+        ("#[serde(rename_all = \"snake_case\")]\npub enum A {", None),
+    ] {
+        let found = renames(text).into_iter().next().map(|(_, word)| word);
+        assert_eq!(found.as_deref(), expected, "{text}");
+    }
+    assert_eq!(former_names("a\nx[\"took\"]"), [(2, "took")]);
+    assert_eq!(former_names("the run took long"), []);
+}

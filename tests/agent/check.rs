@@ -180,7 +180,7 @@ async fn remind(text: String, ctx: &ToolContext) -> Result<(), ToolError> {
 #[tokio::test]
 async fn steering_of_a_tool_is_provided_by_the_queue_of_the_agent() {
     let agent = || Agent::new(Picky::default(), tools![remind]);
-    let missing = "tool `remind`: missing extension: tool_runtime::agent::steering::Steering; add one with `Agent::extension`";
+    let missing = "tool `remind`: missing extension: tool_core::agent::steering::Steering; add one with `Agent::extension`";
     assert_eq!(lines(&agent()), [missing]);
     assert_eq!(lines(&agent().steering(&Steering::new())), [""; 0]);
     let error = remind("a".into(), &ToolContext::default()).await.unwrap_err();

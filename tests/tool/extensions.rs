@@ -76,7 +76,8 @@ async fn missing_extension_is_named_for_operators_alone() {
         executions[0].cause.as_deref(),
         Some(
             "tool `orders` requires the extension `runtime::tool::extensions::Database`, which is not \
-             set: add it with `Agent::extension` or `Dispatcher::extension`"
+             set: add it with `Agent::extension` or `Dispatcher::extension`, or a \
+             `Steering` with `Agent::steering`"
         )
     );
 }

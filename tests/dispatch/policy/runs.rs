@@ -90,7 +90,7 @@ async fn approvals_and_secrets_of_a_run_end_with_it() {
 async fn eviction_of_secrets_and_approvals_is_reported() {
     let recorder = Recorder::new(10_000);
     let evicted = || -> Vec<RunId> {
-        let events = recorder.events_of_action("run", "state_evicted");
+        let events = recorder.events_named("run.state_evicted");
         events.iter().map(|event| event.origin.run).collect()
     };
     let dispatcher = secretive().observer(recorder.clone());
@@ -111,7 +111,7 @@ async fn eviction_of_secrets_and_approvals_is_reported() {
     for run in 1..=1_026 {
         call(&signing, run.into(), "sign", "{}").await;
     }
-    let events = recorder.events_of_action("run", "state_evicted");
+    let events = recorder.events_named("run.state_evicted");
     let evicted: Vec<_> = events.iter().map(|event| event.origin.run).collect();
     assert_eq!(evicted, [1.into(), 2.into()]);
 }
@@ -175,6 +175,6 @@ async fn secrets_outside_of_a_run_are_kept_for_a_limited_number_of_batches() {
     {
         assert_eq!(is_redacted(&dispatcher, outside, number).await, is_present, "{number}");
     }
-    let evicted = recorder.events_of_action("run", "state_evicted");
+    let evicted = recorder.events_named("run.state_evicted");
     assert_eq!(evicted.len(), 1);
 }

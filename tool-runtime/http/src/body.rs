@@ -9,7 +9,7 @@ use super::TransportError;
 /// Body of a response, which arrives in chunks.
 ///
 /// ```
-/// use tool_runtime::http::HttpBody;
+/// use tool_http::HttpBody;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,8 +24,8 @@ pub struct HttpBody(Box<dyn BodyStream>);
 /// Source of the chunks of an [`HttpBody`].
 ///
 /// ```
-/// use tool_runtime::async_trait;
-/// use tool_runtime::http::{BodyStream, HttpBody, TransportError};
+/// use async_trait::async_trait;
+/// use tool_http::{BodyStream, HttpBody, TransportError};
 ///
 /// /// Counts down, one line a chunk.
 /// struct Countdown(u8);
@@ -58,11 +58,11 @@ impl HttpBody {
     /// Creates a body from a source of chunks.
     ///
     /// ```
-    /// use tool_runtime::http::{BodyStream, HttpBody, HttpResponse, TransportError};
+    /// use tool_http::{BodyStream, HttpBody, HttpResponse, TransportError};
     ///
     /// struct Empty;
     ///
-    /// #[tool_runtime::async_trait]
+    /// #[async_trait::async_trait]
     /// impl BodyStream for Empty {
     ///     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
     ///         Ok(None)
@@ -81,11 +81,11 @@ impl HttpBody {
     /// [`TransportError`] of the source, such as a broken connection.
     ///
     /// ```
-    /// use tool_runtime::http::{BodyStream, HttpBody, TransportError};
+    /// use tool_http::{BodyStream, HttpBody, TransportError};
     ///
     /// struct Chunks(Vec<&'static str>);
     ///
-    /// #[tool_runtime::async_trait]
+    /// #[async_trait::async_trait]
     /// impl BodyStream for Chunks {
     ///     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
     ///         Ok(self.0.pop().map(|chunk| chunk.as_bytes().to_vec()))
@@ -115,7 +115,7 @@ impl HttpBody {
     /// - [`TransportError`] of the source, such as a broken connection.
     ///
     /// ```
-    /// use tool_runtime::http::{HttpBody, TransportError};
+    /// use tool_http::{HttpBody, TransportError};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), TransportError> {

@@ -5,7 +5,7 @@ use std::fmt;
 /// HTTP headers, whose names are case-insensitive. The debug output contains the names only.
 ///
 /// ```
-/// use tool_runtime::http::Headers;
+/// use tool_http::Headers;
 ///
 /// let mut headers = Headers::from_iter([("Retry-After", "2")]);
 /// headers.set("retry-after", "3");

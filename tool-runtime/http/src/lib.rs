@@ -1,44 +1,31 @@
 //! HTTP requests and responses, and the transports that exchange them.
 //!
 //! A [`Transport`] sends an [`HttpRequest`] and returns an [`HttpResponse`], whose body arrives in
-//! chunks. `ReqwestTransport` (feature `reqwest`) uses the
-//! network; `Cassette` (feature `cassette`) records exchanges
-//! and replays them in tests; a program can implement another one. The clients of model providers
-//! use the same trait, and so can your tools:
+//! chunks. `ReqwestTransport` (feature `reqwest`) uses the network; `Cassette` (feature `cassette`)
+//! records exchanges and replays them in tests; a program can implement another one. The clients of
+//! model providers in tool-runtime use the same trait, and so can tools:
 //!
 //! ```
-//! use std::sync::Arc;
+//! use tool_http::{HttpRequest, Transport, TransportError};
 //!
-//! use tool_runtime::event::NetworkRequest;
-//! use tool_runtime::http::{HttpRequest, Transport};
-//! use tool_runtime::{ToolContext, ToolError, Untrusted, tool};
-//!
-//! /// Returns the content of a web page.
-//! #[tool(timeout = "20s", extensions(Arc<dyn Transport>))]
-//! async fn fetch_page(url: String, ctx: &ToolContext) -> Result<Untrusted, ToolError> {
-//!     let transport = ctx.require::<Arc<dyn Transport>>()?;
-//!     let request = HttpRequest::get(&url).header("accept", "text/html, text/plain");
+//! async fn page(transport: &dyn Transport, url: &str) -> Result<String, TransportError> {
+//!     let request = HttpRequest::get(url).header("accept", "text/html, text/plain");
 //!     let response = transport.send(&request).await?;
-//!     ctx.record(NetworkRequest::new("GET", &url).status(response.status));
 //!     let body = response.body.read_to_end(1 << 20).await?;
-//!     Ok(Untrusted::new(url, String::from_utf8_lossy(&body)))
+//!     Ok(String::from_utf8_lossy(&body).into_owned())
 //! }
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() {
-//! # use tool_runtime::http::{HttpBody, HttpResponse, TransportError};
+//! # use tool_http::{HttpBody, HttpResponse};
 //! # struct Canned;
-//! # #[tool_runtime::async_trait]
+//! # #[async_trait::async_trait]
 //! # impl Transport for Canned {
 //! #     async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
 //! #         assert_eq!(request.url, "https://pages.invalid/");
 //! #         Ok(HttpResponse::new(200, HttpBody::from("<p>Hi!</p>")))
 //! #     }
 //! # }
-//! # let transport: Arc<dyn Transport> = Arc::new(Canned);
-//! # let ctx = ToolContext::default()
-//! #     .with_extensions(tool_runtime::Extensions::default().with(transport));
-//! let page = fetch_page("https://pages.invalid/".into(), &ctx).await.unwrap();
-//! assert_eq!(page.text(), "<p>Hi!</p>");
+//! assert_eq!(page(&Canned, "https://pages.invalid/").await.unwrap(), "<p>Hi!</p>");
 //! # }
 //! ```
 //!
@@ -51,12 +38,10 @@
 //! exceeds the size limit is reported once and skipped; decoding continues after it. So the memory
 //! in use is bounded by the limit and one chunk.
 //!
-//! To read a stream of server-sent events, pass the chunks of the body to an
-//! [`SseDecoder`]:
+//! To read a stream of server-sent events, pass the chunks of the body to an [`SseDecoder`]:
 //!
 //! ```
-//! use tool_runtime::http::SseDecoder;
-//! use tool_runtime::http::HttpBody;
+//! use tool_http::{HttpBody, SseDecoder};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -126,8 +111,8 @@ pub use url_secrets::secrets_in_url;
 /// network. The implementation needs `#[async_trait]`, which `tool-runtime` re-exports.
 ///
 /// ```
-/// use tool_runtime::async_trait;
-/// use tool_runtime::http::{HttpBody, HttpRequest, HttpResponse, Transport, TransportError};
+/// use async_trait::async_trait;
+/// use tool_http::{HttpBody, HttpRequest, HttpResponse, Transport, TransportError};
 ///
 /// /// Answers every request alike.
 /// struct Canned(&'static str);
@@ -173,7 +158,7 @@ impl<T: Transport + ?Sized> Transport for Arc<T> {
 ///
 /// ```
 /// use std::time::Duration;
-/// use tool_runtime::http::TransportError;
+/// use tool_http::TransportError;
 ///
 /// let error = TransportError::Timeout { limit: Duration::from_secs(10) };
 /// assert_eq!(error.to_string(), "request timed out: no response within 10s");

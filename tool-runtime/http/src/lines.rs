@@ -11,7 +11,7 @@ use crate::message_limit::MessageTooLong;
 /// returned lacks both. Empty lines are returned, too.
 ///
 /// ```
-/// use tool_runtime::http::LineDecoder;
+/// use tool_http::LineDecoder;
 ///
 /// let mut lines = LineDecoder::new(1 << 20);
 /// lines.push(b"{\"id\": 1}\r\n{\"id\"");
@@ -19,7 +19,7 @@ use crate::message_limit::MessageTooLong;
 /// assert_eq!(lines.next_line()?, None); // the second line is incomplete
 /// lines.push(b": 2}");
 /// assert_eq!(lines.finish(), Some(b"{\"id\": 2}".to_vec()));
-/// # Ok::<(), tool_runtime::http::MessageTooLong>(())
+/// # Ok::<(), tool_http::MessageTooLong>(())
 /// ```
 #[derive(Debug)]
 pub struct LineDecoder {

@@ -3,7 +3,7 @@
 /// The error of a message that exceeds the size limit of its decoder.
 ///
 /// ```
-/// use tool_runtime::http::LineDecoder;
+/// use tool_http::LineDecoder;
 ///
 /// let mut lines = LineDecoder::new(4);
 /// lines.push(b"too long\n");

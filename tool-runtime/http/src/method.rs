@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Method of an HTTP request.
 ///
 /// ```
-/// use tool_runtime::http::HttpMethod;
+/// use tool_http::HttpMethod;
 ///
 /// assert_eq!(HttpMethod::Delete.to_string(), "DELETE");
 /// ```

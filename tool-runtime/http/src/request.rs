@@ -8,7 +8,7 @@ use super::{Headers, HttpMethod};
 /// header value and no body.
 ///
 /// ```
-/// use tool_runtime::http::{HttpMethod, HttpRequest};
+/// use tool_http::{HttpMethod, HttpRequest};
 ///
 /// let request = HttpRequest::new(HttpMethod::Patch, "https://boards.invalid/cards/7")
 ///     .header("content-type", "application/json")

@@ -21,7 +21,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// calls in [`tokio::time::timeout`] to limit a whole exchange.
 ///
 /// ```
-/// use tool_runtime::http::{HttpRequest, ReqwestTransport, Transport, TransportError};
+/// use tool_http::{HttpRequest, ReqwestTransport, Transport, TransportError};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let transport = ReqwestTransport::new();
@@ -44,13 +44,11 @@ impl ReqwestTransport {
     /// and the root certificates of the machine. Connections time out after ten seconds.
     ///
     /// ```
-    /// use tool_runtime::http::ReqwestTransport;
-    /// use tool_runtime::providers::OpenAi;
+    /// use tool_http::ReqwestTransport;
     ///
-    /// // Two clients that share one pool of connections.
+    /// // Two transports that share one pool of connections.
     /// let transport = ReqwestTransport::new();
-    /// let large = OpenAi::new("https://api.openai.com/v1", "gpt-5").transport(transport.clone());
-    /// let small = OpenAi::new("https://api.openai.com/v1", "gpt-5-mini").transport(transport);
+    /// let other = transport.clone();
     /// ```
     pub fn new() -> Self {
         Self::build(CONNECT_TIMEOUT, |client| client)
@@ -78,12 +76,10 @@ impl ReqwestTransport {
     /// ```
     /// use std::time::Duration;
     ///
-    /// use tool_runtime::http::ReqwestTransport;
-    /// use tool_runtime::providers::OpenAi;
+    /// use tool_http::ReqwestTransport;
     ///
     /// let client = reqwest::Client::builder().no_proxy().connect_timeout(Duration::from_secs(3));
-    /// let model = OpenAi::new("https://api.openai.com/v1", "gpt-5-mini");
-    /// let model = model.transport(ReqwestTransport::from_builder(client));
+    /// let transport = ReqwestTransport::from_builder(client);
     /// ```
     pub fn from_builder(client: ClientBuilder) -> Self {
         let client = client.redirect(redirect::Policy::none()).build();

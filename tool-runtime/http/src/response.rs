@@ -5,7 +5,7 @@ use super::{Headers, HttpBody};
 /// HTTP response whose body may still be arriving.
 ///
 /// ```
-/// use tool_runtime::http::{HttpBody, HttpResponse};
+/// use tool_http::{HttpBody, HttpResponse};
 ///
 /// let mut response = HttpResponse::new(429, HttpBody::from("slow down"));
 /// response.headers.set("retry-after", "2");

@@ -20,7 +20,7 @@ use crate::message_limit::{MessageTooLong, decode_utf8};
 /// ```
 /// use std::time::Duration;
 ///
-/// use tool_runtime::http::SseDecoder;
+/// use tool_http::SseDecoder;
 ///
 /// let mut events = SseDecoder::new(1 << 20);
 /// for chunk in ["retry: 500\nid: 7\ndata: a\n", "\nevent: ping\ndata: b\ndata: c\n\n"] {
@@ -33,7 +33,7 @@ use crate::message_limit::{MessageTooLong, decode_utf8};
 /// assert_eq!(events.next_event()?, None);
 ///
 /// assert_eq!((events.last_event_id(), events.retry()), ("7", Some(Duration::from_millis(500))));
-/// # Ok::<(), tool_runtime::http::MessageTooLong>(())
+/// # Ok::<(), tool_http::MessageTooLong>(())
 /// ```
 #[derive(Debug)]
 pub struct SseDecoder {
@@ -57,14 +57,14 @@ pub struct SseDecoder {
 /// One event of a stream of server-sent events.
 ///
 /// ```
-/// use tool_runtime::http::SseDecoder;
+/// use tool_http::SseDecoder;
 ///
 /// let mut events = SseDecoder::new(100);
 /// events.push(b"event: endpoint\ndata: /messages?session=1\n\n");
 /// let event = events.next_event()?.unwrap();
 /// assert_eq!(event.name(), "endpoint");
 /// assert_eq!(event.into_data(), "/messages?session=1");
-/// # Ok::<(), tool_runtime::http::MessageTooLong>(())
+/// # Ok::<(), tool_http::MessageTooLong>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseEvent {

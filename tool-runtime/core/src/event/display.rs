@@ -8,14 +8,13 @@ use crate::message::ToolCall;
 /// The number of characters of a line after which it is cut.
 const MAX_CHARS: usize = 160;
 
-/// Writes one line for a person: the layer, the action, and what it is about. The line is cut after
+/// Writes one line for a person: its name, and what it is about. The line is cut after
 /// 160 characters, and its form may change. Programs read the JSON form.
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let action = self.action().replace('_', " ");
         let subject = self.kind.subject();
         let separator = if subject.is_empty() { "" } else { ": " };
-        let line = format!("{} {action}{separator}{subject}", self.layer());
+        let line = format!("{}{separator}{subject}", self.name());
         let mut chars = line.chars().map(|c| if c.is_control() { ' ' } else { c });
         chars.by_ref().take(MAX_CHARS).try_for_each(|c| write!(f, "{c}"))?;
         if chars.next().is_some() { f.write_str("…") } else { Ok(()) }
@@ -66,8 +65,8 @@ impl ToolEvent {
     fn subject(&self) -> String {
         match self {
             Self::Started { call: started } => call(started),
-            Self::ApprovalRequested { tool, json, .. } => format!("{tool}({json})"),
-            Self::Approved { call, decided_by, .. } => format!("{call} by {decided_by}"),
+            Self::ApprovalRequested { tool, arguments, .. } => format!("{tool}({arguments})"),
+            Self::Approved { call, approved_by, .. } => format!("{call} by {approved_by}"),
             Self::Blocked { call, reason, .. } => format!("{call}: {reason}"),
             Self::Retried { call, text, delay, .. } => format!("{call} in {delay:.1?}: {text}"),
             Self::Progress { call, progress } => format!("{call}: {}", amount(progress)),

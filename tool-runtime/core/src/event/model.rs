@@ -62,6 +62,7 @@ pub enum ModelEvent {
     },
     /// The client of the model deviated from the request, such as by leaving out an option that the
     /// model refuses: one of [`ChatReply::warnings`](crate::ChatReply::warnings).
+    #[serde(rename = "model.client_warning")]
     ClientWarning {
         /// The deviation in words, for operators.
         reason: String,

@@ -73,6 +73,7 @@ pub enum RunEvent {
     /// Further calls of the run are asked about again, and these secrets are not redacted in them.
     /// For calls outside of a run, the secrets of the oldest batches are evicted. To end runs
     /// before that, call [`Dispatcher::end_run`](crate::Dispatcher::end_run).
+    #[serde(rename = "run.state_evicted")]
     StateEvicted,
     /// The run ended, or paused until a decision arrives.
     #[serde(rename = "run.finished")]

@@ -32,28 +32,24 @@ use crate::{BodyStream, HttpBody, HttpRequest, HttpResponse, Transport, Transpor
 /// rest is not UTF-8 (which could hide a key), the replayed connection breaks at the same place.
 ///
 /// ```
-/// use tool_runtime::http::Cassette;
-/// use tool_runtime::providers::OpenAi;
-/// use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message};
+/// use tool_http::{Cassette, HttpRequest, Transport};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = std::env::temp_dir().join(format!("cassette-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// # let file = folder.join("hello.json");
-/// # std::fs::write(&file, r#"[{"url": "https://models.invalid/v1/chat/completions",
-/// #   "request": {"model": "m", "messages": [{"role": "user", "content": "Hello"}]},
-/// #   "status": 200, "headers": {},
-/// #   "reply": "{\"choices\": [{\"message\": {\"content\": \"Hi!\"}}]}"}]"#)?;
+/// # std::fs::write(&file, r#"[{"method": "GET", "url": "https://pages.invalid/",
+/// #   "request": null, "status": 200, "headers": {}, "reply": "Hi!"}]"#)?;
 /// // Recorded once by `Cassette::record(&file, ReqwestTransport::new())`.
 /// let cassette = Cassette::replay(&file)?;
-/// let model = OpenAi::new("https://models.invalid/v1", "m").transport(cassette.clone());
+/// let request = HttpRequest::get("https://pages.invalid/");
 ///
-/// let reply = model.reply(ChatRequest::new(&[Message::user("Hello")])).await?;
-/// assert_eq!(reply, ChatReply::text("Hi!"));
+/// let response = cassette.send(&request).await?;
+/// assert_eq!(response.body.read_to_end(100).await?, b"Hi!");
 /// assert_eq!(cassette.unplayed_count(), 0);
 ///
-/// let error = model.reply(ChatRequest::new(&[Message::user("Good-bye")])).await.unwrap_err();
+/// let error = cassette.send(&request).await.err().unwrap();
 /// assert!(error.to_string().contains("all 1 exchanges were replayed"), "{error}");
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok(())
@@ -73,15 +69,13 @@ impl Cassette {
     /// The first recording replaces the previous content of the file.
     ///
     /// ```no_run
-    /// use tool_runtime::http::{Cassette, ReqwestTransport};
-    /// use tool_runtime::providers::OpenAi;
-    /// use tool_runtime::{Agent, Tools};
+    /// use tool_http::{Cassette, HttpRequest, ReqwestTransport, Transport};
     ///
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
     /// let cassette = Cassette::record("tests/hello.json", ReqwestTransport::new());
-    /// let model = OpenAi::from_env()?.transport(cassette);
-    /// // The reply is in the file when the run ends.
-    /// Agent::new(model, Tools::new()).run("Hello!").await?;
+    /// let response = cassette.send(&HttpRequest::get("https://pages.invalid/")).await?;
+    /// // The reply is in the file when its body has been read.
+    /// response.body.read_to_end(1 << 20).await?;
     /// # Ok(())
     /// # }
     /// ```
@@ -100,7 +94,7 @@ impl Cassette {
     /// [`TransportError::Setup`] if the file cannot be read or is not a recording.
     ///
     /// ```
-    /// use tool_runtime::http::Cassette;
+    /// use tool_http::Cassette;
     ///
     /// # let file = std::env::temp_dir().join(format!("replay-{}.json", std::process::id()));
     /// # std::fs::write(&file, "[]")?;

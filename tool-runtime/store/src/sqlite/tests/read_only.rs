@@ -46,7 +46,8 @@ async fn earlier_version_that_cannot_be_written_is_migrated_in_memory() {
     store.save("ada", SessionWrite::create().messages(0, &messages)).await.unwrap();
     drop(store);
     let before = fs::read(folder.file()).unwrap();
-    let next = "ALTER TABLE messages ADD COLUMN size; UPDATE messages SET size = length(message)";
+    let next = "ALTER TABLE messages ADD COLUMN size INTEGER;
+        UPDATE messages SET size = length(message)";
     let migrated = read_only::open_with(&folder.file(), &[MIGRATIONS[0], next]).unwrap();
     let count = "SELECT count(*) FROM messages WHERE size = length(message) AND size > 0";
     assert_eq!(migrated.query_row(count, (), |row| row.get(0)), Ok(1));

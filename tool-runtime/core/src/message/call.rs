@@ -45,8 +45,8 @@ impl From<&String> for CallId {
     }
 }
 
-impl From<&CallId> for CallId {
-    fn from(id: &CallId) -> Self {
+impl From<&Self> for CallId {
+    fn from(id: &Self) -> Self {
         id.clone()
     }
 }

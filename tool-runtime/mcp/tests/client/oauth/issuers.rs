@@ -130,10 +130,10 @@ async fn background_connection_ends_if_the_server_names_another_issuer() {
     let configured = "https://AUTH.example";
     let oauth = OAuth::client_credentials("reporter", SECRET).issuer(configured);
     let reasons = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&reasons);
+    let sink = Arc::clone(&reasons);
     let client = McpClient::http(&resource.url).oauth(oauth).on_event(move |_, event| {
         if let McpEvent::Disconnected { reason } = event {
-            seen.lock().unwrap().push(reason.clone());
+            sink.lock().unwrap().push(reason.clone());
         }
     });
     let registry = Registry::new();

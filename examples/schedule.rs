@@ -1,6 +1,6 @@
 //! Schedules: prompts, calls and messages that run at set times, stored in a file.
 //!
-//! `cargo run --example schedule --features toolbox -- --store FILE COMMAND` needs no key and no
+//! `cargo run --example schedule --features schedule -- --store FILE COMMAND` needs no key and no
 //! network: the model repeats its prompts. The options of `create` and `update` are the arguments
 //! of the tools `schedule_create` and `schedule_update`.
 //!
@@ -22,8 +22,7 @@ use serde_json::{Map, Value};
 use tool_runtime::agent::Steering;
 use tool_runtime::dispatch::Permissions;
 use tool_runtime::schedule::jiff::{SignedDuration, Timestamp};
-use tool_runtime::schedule::{Executor, ScheduleStore, SqliteSchedules};
-use tool_runtime::schedule::{ScheduleTools, Scheduler};
+use tool_runtime::schedule::{Executor, ScheduleStore, ScheduleTools, Scheduler, SqliteSchedules};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Dispatcher, ModelError, Permission, Policy, Registry,

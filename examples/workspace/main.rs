@@ -1,7 +1,7 @@
 //! Workspace tools: a coding agent, or one call at a time, reads, searches and changes the files of
 //! a folder, runs commands in it, and fetches pages.
 //!
-//! `cargo run --example workspace --features toolbox -- FOLDER "Make the tests pass."` works on a
+//! `cargo run --example workspace --features workspace -- FOLDER "Make the tests pass."` works on a
 //! task with a model from the environment, and writes a report and a patch at its end. Without a
 //! task, the program reads one task per line. `OPENAI_MODEL`, `OPENAI_API_KEY` and
 //! `OPENAI_BASE_URL` choose the model.
@@ -33,8 +33,7 @@ use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::drivers::{Driver, Native, ReAct, Text};
 use tool_runtime::files::Files;
 use tool_runtime::shell::{Sandbox, Shell};
-use tool_runtime::terminal::Terminal;
-use tool_runtime::terminal::TerminalApprover;
+use tool_runtime::terminal::{Terminal, TerminalApprover};
 use tool_runtime::web::Web;
 use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
 

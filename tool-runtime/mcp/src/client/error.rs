@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tool_core::RegistryError;
 
-use crate::client::oauth::challenge::AuthorizationFailure;
+use crate::client::challenge::AuthorizationFailure;
 use crate::client::tools::text::{clean_line, marked};
 
 /// The number of characters of an error that a model reads.

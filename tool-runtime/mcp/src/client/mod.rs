@@ -10,7 +10,8 @@
 //! 5. `calls/` makes calls: it checks the arguments, sends the request with its metadata, follows
 //!    long calls, and converts the result or the error.
 //! 6. `questions/` answers what a server asks for: input of the user, replies of a model, folders.
-//! 7. `oauth/` answers the challenges of servers, and the refused request is sent again.
+//! 7. `challenge.rs` answers the challenges of servers by the authorization of `oauth/`, and the
+//!    refused request is sent again.
 //! 8. `connection.rs`: [`McpConnection`], the handle for the program. `features/` offers resources,
 //!    prompts and completion to the program and the model. By `model_connections/`, a model
 //!    connects to servers of the program's list.
@@ -23,6 +24,7 @@
 
 mod builder;
 mod calls;
+mod challenge;
 mod connect;
 mod connection;
 mod error;

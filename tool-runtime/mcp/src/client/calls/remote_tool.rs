@@ -28,9 +28,9 @@ use crate::client::calls::request_error::{
 use crate::client::calls::rounded_number::rounded_number;
 use crate::client::calls::task::RemoteTask;
 use crate::client::calls::trace_context::copy_trace_context;
+use crate::client::challenge::MAX_CHALLENGES;
 use crate::client::connect::link::Link;
 use crate::client::connect::session::Session;
-use crate::client::oauth::challenge::MAX_CHALLENGES;
 use crate::client::questions::input::{InputHandler, InputState, MAX_STATE_BYTES, QuestionCounts};
 use crate::client::status::McpStatus;
 use crate::client::wire::traffic::RequestSlot;

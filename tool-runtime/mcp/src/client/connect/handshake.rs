@@ -16,12 +16,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::client::calls::deadline;
 use crate::client::calls::request_error::{HttpFailure, http_failure};
+use crate::client::challenge::MAX_CHALLENGES;
 use crate::client::connect::failure_reason::failure_reason;
 use crate::client::connect::link::Link;
 use crate::client::connect::open_transport::Failure;
 use crate::client::connect::session::{Session, SessionInfo};
 use crate::client::error::McpError;
-use crate::client::oauth::challenge::MAX_CHALLENGES;
 use crate::client::options::Options;
 use crate::client::questions::handler::Handler;
 use crate::client::tools::text::{clean, clean_line};

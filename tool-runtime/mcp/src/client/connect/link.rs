@@ -11,11 +11,11 @@ use tokio_util::sync::CancellationToken;
 use tool_core::Registry;
 use tool_core::registry::WeakRegistry;
 
+use crate::client::challenge::Challenges;
 use crate::client::connect::session::Session;
 use crate::client::connect::target::Target;
 use crate::client::error::McpError;
 use crate::client::events::McpEvent;
-use crate::client::oauth::challenge::Challenges;
 use crate::client::options::Options;
 use crate::client::pins::PinStore;
 use crate::client::questions::roots::Roots;

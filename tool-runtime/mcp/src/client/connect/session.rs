@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::LogLevel;
 use crate::client::calls::request_error::{RequestError, mcp_error};
+use crate::client::challenge::{Challenges, MAX_CHALLENGES};
 use crate::client::connect::server_program::ServerProgram;
 use crate::client::error::McpError;
-use crate::client::oauth::challenge::{Challenges, MAX_CHALLENGES};
 use crate::client::questions::handler::Handler;
 use crate::client::wire::BoxFuture;
 use crate::client::wire::incoming::UNMATCHED;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use reqwest::Url;
 use serde_json::Value;
 
+use crate::client::challenge::Authorizer;
 use crate::client::connect::secrets::Secrets;
-use crate::client::oauth::challenge::Authorizer;
 use crate::client::wire::BoxFuture;
 #[cfg(feature = "client")]
 use crate::client::wire::http::{HttpConnector, HttpTarget};

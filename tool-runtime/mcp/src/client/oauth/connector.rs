@@ -20,8 +20,8 @@ use super::flow_error::FlowError;
 use super::options::{Flow, OAuth};
 use super::sent_secrets::SentSecrets;
 use super::store::Grant;
+use crate::client::challenge::{AuthorizationFailure, Authorizer};
 use crate::client::connect::secrets::Secrets;
-use crate::client::oauth::challenge::{AuthorizationFailure, Authorizer};
 
 /// The number of authorizations by the user within [`WINDOW`].
 const MAX_AUTHORIZATIONS: usize = 5;

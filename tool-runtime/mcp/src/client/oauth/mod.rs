@@ -19,7 +19,6 @@
 //! - Authorizations are limited, however many challenges a server sends.
 
 mod authorization_server;
-pub(crate) mod challenge;
 mod connector;
 mod credentials;
 mod discovery_client;

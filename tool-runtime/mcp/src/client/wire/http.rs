@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::redacting_client::RedactingClient;
 use super::watched_client::{StreamState, WatchedClient};
 use super::{BoxFuture, Delivery, Received, StreamChange, Wire, WireError};
-use crate::client::oauth::challenge::Authorizer;
+use crate::client::challenge::Authorizer;
 use crate::client::wire::traffic::Traffic;
 use crate::lines::{Sending, WriteError};
 

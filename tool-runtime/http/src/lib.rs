@@ -31,12 +31,12 @@
 //!
 //! # Streams of messages
 //!
-//! [`SseDecoder`] and [`LineDecoder`] split a stream of bytes into messages, without I/O: server-sent
-//! events as the HTML standard defines them, and lines such as JSON lines. Pass chunks to `push` as
-//! they arrive, and take the complete messages. At the end of the stream, `finish` returns what
-//! remains. The messages do not depend on how the stream is split into chunks. A message that
-//! exceeds the size limit is reported once and skipped; decoding continues after it. So the memory
-//! in use is bounded by the limit and one chunk.
+//! [`SseDecoder`] and [`LineDecoder`] split a stream of bytes into messages, without I/O:
+//! server-sent events as the HTML standard defines them, and lines such as JSON lines. Pass chunks
+//! to `push` as they arrive, and take the complete messages. At the end of the stream, `finish`
+//! returns what remains. The messages do not depend on how the stream is split into chunks. A
+//! message that exceeds the size limit is reported once and skipped; decoding continues after it.
+//! So the memory in use is bounded by the limit and one chunk.
 //!
 //! To read a stream of server-sent events, pass the chunks of the body to an [`SseDecoder`]:
 //!

@@ -1,7 +1,7 @@
 //! Search in the documents of a program, by words and by meaning.
 //!
-//! [`Knowledge`] adds documents to a [`DocumentStore`] and searches them for the program and for the
-//! model. [`Memory`](memory::Memory) remembers facts in such a store.
+//! [`Knowledge`] adds documents to a [`DocumentStore`] and searches them for the program and for
+//! the model. [`Memory`](memory::Memory) remembers facts in such a store.
 //!
 //! tool-runtime exports this crate as `tool_runtime::knowledge`, by the feature `knowledge`. Its
 //! [guide](https://docs.rs/tool-runtime) has the pages `knowledge` and `memory`.

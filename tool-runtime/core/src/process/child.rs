@@ -172,7 +172,8 @@ impl ChildProcess {
     }
 
     /// Returns the end of the standard error, of at most
-    /// [`stderr_tail_bytes`](super::ProcessBuilder::stderr_tail_bytes) bytes. Invalid UTF-8 is replaced.
+    /// [`stderr_tail_bytes`](super::ProcessBuilder::stderr_tail_bytes) bytes. Invalid UTF-8 is
+    /// replaced.
     ///
     /// It may contain secrets that the process printed.
     pub fn stderr_tail(&self) -> String {

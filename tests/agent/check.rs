@@ -185,7 +185,7 @@ async fn steering_of_a_tool_is_provided_by_the_queue_of_the_agent() {
     assert_eq!(lines(&agent().steering(&Steering::new())), [""; 0]);
     let error = remind("a".into(), &ToolContext::default()).await.unwrap_err();
     let cause = error.source().unwrap().to_string();
-    assert!(cause.ends_with("which is not set: add it with `Agent::steering`"), "{cause}");
+    assert!(cause.ends_with("or a `Steering` with `Agent::steering`"), "{cause}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A small model that was trained for code (Qwen2.5-Coder-0.5B behind llama.cpp) makes tools from
 //! prompts, recorded once and replayed since. Texts of this crate that have changed since were
-//! changed in the recording, because the replay compares them; no reply of the model was.
+//! changed in the recording, because the replay compares them. In the replies of the model, only the
+//! member `language` was, which was called `kind` when it was recorded.
 //! `cargo test … --test tools recorded -- --nocapture` prints the runs.
 //!
 //! To record again, set `RECORD_FROM=…` to any value, with a server on port 8091 whose chat
@@ -22,11 +23,11 @@ use tool_runtime::{Agent, ChatOptions, async_trait};
 use super::fixture::{Fixture, allowed};
 
 const SYSTEM: &str = "\
-Make each tool with `new_tool`, and call it in your next turn. The `kind` is `javascript`, and the \
-`effect` is `none`. Send the arguments of the tool in `fields`. The body has no function header: it \
-reads `args` and ends with `return`. If `new_tool` reports an error, correct the body and send the \
-whole spec again.
-Example: {\"name\": \"add\", \"description\": \"Adds two numbers.\", \"kind\": \"javascript\", \
+Make each tool with `new_tool`, and call it in your next turn. The `language` is `javascript`, \
+and the `effect` is `none`. Send the arguments of the tool in `fields`. The body has no function \
+header: it reads `args` and ends with `return`. If `new_tool` reports an error, correct the body \
+and send the whole spec again.
+Example: {\"name\": \"add\", \"description\": \"Adds two numbers.\", \"language\": \"javascript\", \
 \"effect\": \"none\", \"fields\": [{\"name\": \"a\", \"type\": \"number\"}, {\"name\": \"b\", \
 \"type\": \"number\"}], \"body\": \"return args.a + args.b;\"}";
 

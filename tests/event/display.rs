@@ -32,29 +32,29 @@ async fn event_is_one_readable_line() {
         tool_runtime::event::EventKind::Run(RunEvent::Finished { duration, .. }) => Some(*duration),
         _ => None,
     });
-    let ended = format!("run finished: after {:.1?}", ended.unwrap());
+    let ended = format!("run.finished: after {:.1?}", ended.unwrap());
     assert_eq!(lines.pop().unwrap(), ended);
     let long = lines.pop().unwrap();
-    assert!(long.starts_with("model replied: It is 5. Ada is very very "), "{long}");
+    assert!(long.starts_with("model.replied: It is 5. Ada is very very "), "{long}");
     assert!(long.ends_with('…') && long.chars().count() == 161, "{long}");
     lines.sort_unstable();
     let executions = recorder.executions();
     let id = &executions.iter().find(|it| it.call.name == "pay").unwrap().call.id;
     let denied = "`pay` needs approval, but no approver is configured.";
     let expected = [
-        "model asked".to_owned(),
-        "model asked".to_owned(),
-        r#"model replied: add({"a": 2, "b": 3}), pay({"to": "Ada"}), sub({"key": "[redacted]"})"#
+        "model.requested".to_owned(),
+        "model.requested".to_owned(),
+        r#"model.replied: add({"a": 2, "b": 3}), pay({"to": "Ada"}), sub({"key": "[redacted]"})"#
             .to_owned(),
-        "run said: Add and pay.".to_owned(),
-        "run started: cashier".to_owned(),
-        format!("tool blocked: {id}: {denied}"),
-        "tool finished: add: 5".to_owned(),
-        format!("tool finished: pay (TOOL_DENIED): {denied}"),
-        "tool finished: sub (TOOL_NOT_FOUND): ".to_owned(),
-        r#"tool started: add({"a": 2, "b": 3})"#.to_owned(),
-        r#"tool started: pay({"to": "Ada"})"#.to_owned(),
-        r#"tool started: sub({"key": "[redacted]"})"#.to_owned(),
+        "run.message_added: Add and pay.".to_owned(),
+        "run.started: cashier".to_owned(),
+        format!("tool.blocked: {id}: {denied}"),
+        "tool.finished: add: 5".to_owned(),
+        format!("tool.finished: pay (TOOL_DENIED): {denied}"),
+        "tool.finished: sub (TOOL_NOT_FOUND): ".to_owned(),
+        r#"tool.started: add({"a": 2, "b": 3})"#.to_owned(),
+        r#"tool.started: pay({"to": "Ada"})"#.to_owned(),
+        r#"tool.started: sub({"key": "[redacted]"})"#.to_owned(),
     ];
     assert_eq!(lines.len(), expected.len(), "{lines:#?}");
     for (line, expected) in lines.iter().zip(expected) {

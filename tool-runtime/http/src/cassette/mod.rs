@@ -40,7 +40,7 @@ use crate::{BodyStream, HttpBody, HttpRequest, HttpResponse, Transport, Transpor
 /// # std::fs::create_dir_all(&folder)?;
 /// # let file = folder.join("hello.json");
 /// # std::fs::write(&file, r#"[{"method": "GET", "url": "https://pages.invalid/",
-/// #   "request": null, "status": 200, "headers": {}, "reply": "Hi!"}]"#)?;
+/// #   "request": "", "status": 200, "headers": {}, "reply": "Hi!"}]"#)?;
 /// // Recorded once by `Cassette::record(&file, ReqwestTransport::new())`.
 /// let cassette = Cassette::replay(&file)?;
 /// let request = HttpRequest::get("https://pages.invalid/");

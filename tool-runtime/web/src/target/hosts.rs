@@ -95,8 +95,8 @@ impl fmt::Display for AllowedHost {
 /// ```
 /// use tool_runtime::web::Web;
 ///
-/// let error = Web::new().only_hosts(["https://example.com"]).unwrap_err(); let start = "invalid
-/// host `https://example.com`: expected a host with or without a port";
+/// let error = Web::new().only_hosts(["https://example.com"]).unwrap_err();
+/// let start = "invalid host `https://example.com`: expected a host with or without a port";
 /// assert!(error.to_string().starts_with(start), "{error}");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -260,7 +260,7 @@ impl Drop for CrateFolder {
 
 /// Returns an error that the model can't correct.
 fn unavailable(text: &str) -> ToolError {
-    let text = format!("{text}. Rust tools can't be made now: use another `kind`.");
+    let text = format!("{text}. Rust tools can't be made now: use another `language`.");
     ToolError::new(ToolErrorKind::Unavailable, text)
 }
 

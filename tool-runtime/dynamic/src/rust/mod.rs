@@ -295,7 +295,7 @@ impl RustTools {
         let search = self.search();
         let machine = spawn_blocking(move || search.machine()).await?;
         let machine = machine.map_err(|error| {
-            let text = format!("The tool was not made: {error}. Use another `kind`.");
+            let text = format!("The tool was not made: {error}. Use another `language`.");
             ToolError::new(ToolErrorKind::Unavailable, text)
         })?;
         Ok(machine.builder)

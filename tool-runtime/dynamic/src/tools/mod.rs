@@ -101,7 +101,7 @@ struct ListedTool {
     name: String,
     version: u64,
     state: String,
-    kind: String,
+    language: String,
     description: String,
 }
 
@@ -285,7 +285,7 @@ impl DynamicTools {
             name: spec.name.clone(),
             version: entry.current().number,
             state: status.map_or_else(|| "not applied".into(), |status| status.state.to_string()),
-            kind: spec.language.to_string(),
+            language: spec.language.to_string(),
             description: spec.description.chars().take(MAX_LISTED_CHARS).collect(),
         })
     }
@@ -347,7 +347,7 @@ fn model_error(error: &RegistrarError) -> ToolError {
             ))
         }
         RegistrarError::NoBackend { language, .. } => ToolError::failed(format!(
-            "The tool was not made: the program has no backend for `{language}`. Use another `kind`."
+            "The tool was not made: the program has no backend for `{language}`. Use another `language`."
         )),
         other => ToolError::failed(format!(
             "The change failed: {other}. Call `tool_list` for what is stored."

@@ -22,7 +22,7 @@ async fn made_tool_is_called_like_any_other() {
     let listed = fixture.text("tool_list", json!({})).await;
     let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
     let expected = json!({
-        "name": "sum", "version": 1, "state": "active", "kind": "javascript",
+        "name": "sum", "version": 1, "state": "active", "language": "javascript",
         "description": "Does something.",
     });
     assert_eq!(listed, json!([expected]));

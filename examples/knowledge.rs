@@ -1,7 +1,7 @@
 //! Knowledge: adds the files of a folder to a store, and searches them.
 //!
-//! Run it with `cargo run --example knowledge --features knowledge -- --store FILE COMMAND`. It needs
-//! no key and no network.
+//! Run it with `cargo run --example knowledge --features knowledge -- --store FILE COMMAND`. It
+//! needs no key and no network.
 //!
 //! | command | what it does |
 //! |---|---|

@@ -42,10 +42,10 @@ async fn event_is_one_readable_line() {
     let id = &executions.iter().find(|it| it.call.name == "pay").unwrap().call.id;
     let denied = "`pay` needs approval, but no approver is configured.";
     let expected = [
-        "model.requested".to_owned(),
-        "model.requested".to_owned(),
         r#"model.replied: add({"a": 2, "b": 3}), pay({"to": "Ada"}), sub({"key": "[redacted]"})"#
             .to_owned(),
+        "model.requested".to_owned(),
+        "model.requested".to_owned(),
         "run.message_added: Add and pay.".to_owned(),
         "run.started: cashier".to_owned(),
         format!("tool.blocked: {id}: {denied}"),

@@ -1,7 +1,7 @@
 //! A small model that was trained for code (Qwen2.5-Coder-0.5B behind llama.cpp) makes tools from
 //! prompts, recorded once and replayed since. Texts of this crate that have changed since were
-//! changed in the recording, because the replay compares them. In the replies of the model, only the
-//! member `language` was, which was called `kind` when it was recorded.
+//! changed in the recording, because the replay compares them. In the replies of the model, only
+//! the member `language` was, which was called `kind` when it was recorded.
 //! `cargo test … --test tools recorded -- --nocapture` prints the runs.
 //!
 //! To record again, set `RECORD_FROM=…` to any value, with a server on port 8091 whose chat

@@ -107,7 +107,11 @@ async fn links_that_git_would_follow_are_removed_and_reported() {
                 // There, descendants outlive the command.
                 continue;
             }
-            let lines = left_behind(&fixture, &script.replace("FILE", &file)).await;
+            let mut lines = left_behind(&fixture, &script.replace("FILE", &file)).await;
+            if is_endless {
+                // `ln -f` first makes a link with a random name, which its end can leave.
+                lines.retain(|line| line.contains("MERGE_MSG"));
+            }
             assert_eq!(lines.len(), paths.len(), "{script}: {lines:?}");
             for (path, line) in paths.iter().zip(&lines) {
                 assert!(line.starts_with(&format!("removed the link \"{path}\" -> ")), "{line}");

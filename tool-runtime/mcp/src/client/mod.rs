@@ -32,6 +32,7 @@ mod events;
 mod features;
 mod limits;
 mod model_connections;
+mod notices;
 #[cfg(feature = "oauth")]
 mod oauth;
 mod options;

@@ -19,8 +19,8 @@ use crate::client::connect::session::Session;
 use crate::client::connect::subscription::Subscription;
 use crate::client::error::McpError;
 use crate::client::events::McpEvent;
+use crate::client::notices::deliver;
 use crate::client::status::McpStatus;
-use crate::client::wire::notices::deliver;
 use crate::client::wire::traffic::RequestSlot;
 
 /// The delay before the first attempt to connect again; it doubles after each.

@@ -13,7 +13,6 @@ pub(crate) mod flood;
 pub(crate) mod guard;
 pub(super) mod http;
 pub(crate) mod incoming;
-pub(crate) mod notices;
 #[cfg(feature = "client")]
 mod notification_stream;
 #[cfg(feature = "client")]

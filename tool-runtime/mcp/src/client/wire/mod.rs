@@ -7,10 +7,10 @@
 //! what can be decoded within the limits. Below it, `redacting_client.rs` removes secrets from the
 //! errors of requests, which `post.rs` sends.
 
-#[cfg(feature = "client")]
 pub(crate) mod decode;
 pub(crate) mod flood;
 pub(crate) mod guard;
+#[cfg(feature = "client")]
 pub(super) mod http;
 pub(crate) mod incoming;
 #[cfg(feature = "client")]

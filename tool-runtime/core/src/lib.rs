@@ -44,6 +44,7 @@ pub mod message;
 pub mod models;
 #[cfg(feature = "process")]
 pub mod process;
+pub mod records;
 pub mod registry;
 pub mod schema;
 mod secret;

@@ -5,18 +5,21 @@
 //! Tables of other crates are beside those of the traits.
 //!
 //! `sqlite/` and `postgres/` are the databases. `sessions/` has what their tables of sessions
-//! share: rows, checksums, and the encoding of messages.
+//! share: rows, checksums, and the encoding of messages. `records.rs` has the statements of the
+//! tables of small records.
 
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod records;
 mod sessions;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
 #[cfg(feature = "postgres")]
 pub use postgres::{
-    ConnectError, Postgres, PostgresChanges, PostgresError, PostgresNotification,
-    PostgresNotifications, PostgresOverrides, PostgresTables, deadpool_postgres, tokio_postgres,
+    ConnectError, Postgres, PostgresError, PostgresNotification, PostgresNotifications,
+    PostgresRecords, PostgresTables, deadpool_postgres, tokio_postgres,
 };
 #[cfg(feature = "sqlite")]
-pub use sqlite::{OpenError, Sqlite, SqliteError, SqliteOverrides, SqliteTables, rusqlite};
+pub use sqlite::{OpenError, Sqlite, SqliteError, SqliteRecords, SqliteTables, rusqlite};

@@ -18,7 +18,7 @@ mod connect;
 mod error;
 mod migrations;
 mod notifications;
-mod overrides;
+mod records;
 mod retry;
 mod session_table;
 mod tables;
@@ -36,11 +36,10 @@ pub use tokio_postgres;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Config, NoTls, Socket};
 
-pub use changes::PostgresChanges;
 pub use error::ConnectError;
 use notifications::Connector;
 pub use notifications::{PostgresNotification, PostgresNotifications};
-pub use overrides::PostgresOverrides;
+pub use records::PostgresRecords;
 pub use tables::{PostgresError, PostgresTables};
 
 use crate::sessions::EncodedWrite;
@@ -227,24 +226,25 @@ impl Postgres {
         PostgresTables::open(part, migrations, self.pool.clone()).await
     }
 
-    /// Opens the descriptions and preferences of tools in this database.
+    /// Opens the small records in this database: what schedules, catalogs and other parts of a
+    /// program keep.
     ///
     /// # Errors
     /// Returns the errors of [`tables`](Self::tables).
     ///
     /// ```no_run
-    /// use tool_runtime::registry::overrides::OverrideStore;
+    /// use tool_runtime::records::{RecordQuery, Records};
     /// use tool_runtime::store::Postgres;
     ///
     /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
     /// let store = Postgres::connect("host=localhost user=app dbname=app").await?;
-    /// let descriptions = store.overrides().await?.load().await?.descriptions;
-    /// # drop(descriptions);
+    /// let records = store.records().await?;
+    /// println!("{:?}", records.list("notes", RecordQuery::all()).await?);
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn overrides(&self) -> Result<PostgresOverrides, ConnectError> {
-        PostgresOverrides::open(self).await
+    pub async fn records(&self) -> Result<PostgresRecords, ConnectError> {
+        PostgresRecords::open(self).await
     }
 
     /// Listens to the notifications of a channel, from all processes. None is missed that is sent
@@ -276,26 +276,6 @@ impl Postgres {
             return Err(ConnectError::InvalidConfig { source: source.into() });
         };
         PostgresNotifications::open(connector.clone(), channel).await
-    }
-
-    /// Opens the signals of changes on a channel. If [`from_pool`](Self::from_pool) has created the
-    /// store, it can't listen, and each wait takes a second.
-    ///
-    /// # Errors
-    /// Returns the errors of [`connect`](Self::connect).
-    ///
-    /// ```no_run
-    /// use tool_runtime::store::Postgres;
-    ///
-    /// # async fn f() -> Result<(), tool_runtime::store::ConnectError> {
-    /// let store = Postgres::connect("host=localhost user=app dbname=app").await?;
-    /// let changes = store.changes("prices").await?;
-    /// changes.wait().await;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn changes(&self, channel: &str) -> Result<PostgresChanges, ConnectError> {
-        PostgresChanges::open(self, channel).await
     }
 
     /// Sends a notification to all processes that listen to a channel.

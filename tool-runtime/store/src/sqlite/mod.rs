@@ -14,8 +14,8 @@
 mod error;
 mod names;
 mod open;
-mod overrides;
 mod read_only;
+mod records;
 mod row;
 mod schema;
 mod session_table;
@@ -32,7 +32,7 @@ use rusqlite::Connection;
 use tokio::task::spawn_blocking;
 
 pub use error::OpenError;
-pub use overrides::SqliteOverrides;
+pub use records::SqliteRecords;
 /// The version of the crate `rusqlite` that this crate uses, for operations on [`SqliteTables`].
 pub use rusqlite;
 pub use tables::{SqliteError, SqliteTables};
@@ -213,24 +213,25 @@ impl Sqlite {
         }
     }
 
-    /// Opens the descriptions and preferences of tools in this file.
+    /// Opens the small records in this file: what schedules, catalogs and other parts of a program
+    /// keep.
     ///
     /// # Errors
     /// Returns the errors of [`tables`](Self::tables).
     ///
     /// ```
-    /// use tool_runtime::registry::overrides::OverrideStore;
+    /// use tool_runtime::records::{RecordQuery, Records};
     /// use tool_runtime::store::Sqlite;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let overrides = Sqlite::in_memory()?.overrides().await?;
-    /// assert_eq!(overrides.load().await?.version, 0);
+    /// let records = Sqlite::in_memory()?.records().await?;
+    /// assert_eq!(records.list("notes", RecordQuery::all()).await?.counter, 0);
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn overrides(&self) -> Result<SqliteOverrides, OpenError> {
-        SqliteOverrides::open(self).await
+    pub async fn records(&self) -> Result<SqliteRecords, OpenError> {
+        SqliteRecords::open(self).await
     }
 
     /// Runs an operation on the blocking pool.

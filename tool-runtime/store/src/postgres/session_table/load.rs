@@ -8,6 +8,7 @@ use tokio_postgres::IsolationLevel;
 use super::row::{COLUMNS, chain_before, column, read};
 use crate::postgres::error::Failure;
 use crate::postgres::retry::retried;
+use crate::records::successor;
 use crate::sessions::{MessageBounds, MessageRow, as_integer, decode_messages, decode_state};
 use tool_core::agent::session::{SessionError, SessionInfo, SessionPart, SessionQuery};
 
@@ -86,13 +87,4 @@ async fn try_list(pool: &Pool, query: SessionQuery<'_>) -> Result<Vec<SessionInf
         Ok(read(&name, row)?.into_info(name)?)
     };
     rows.iter().map(info).collect()
-}
-
-/// Returns the first name that follows all names with this prefix; `None` if there is none.
-fn successor(prefix: &str) -> Option<Vec<u8>> {
-    let mut bytes = prefix.as_bytes().to_vec();
-    // No byte of a text is 255, so the last one can be incremented.
-    let last = bytes.last_mut()?;
-    *last = last.saturating_add(1);
-    Some(bytes)
 }

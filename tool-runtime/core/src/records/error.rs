@@ -1,0 +1,73 @@
+use std::error::Error;
+
+/// The reason why a store has refused or failed an operation, which then has changed nothing.
+///
+/// `what` names the thing that is stored, such as a key.
+///
+/// ```
+/// use tool_runtime::records::StoreError;
+///
+/// let error = StoreError::unavailable("the disk is full");
+/// assert_eq!(error.to_string(), "store unavailable: the disk is full");
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The store can't be reached, or has failed. The operation may succeed later. If the
+    /// connection broke while a write was confirmed, the write may have been done.
+    #[error("store unavailable: {0}")]
+    Unavailable(#[source] Box<dyn Error + Send + Sync>),
+    /// Another writer was faster.
+    #[error(
+        "`{what}` was changed by another writer: expected revision {expected}, found {actual}; \
+         load it again and repeat the change"
+    )]
+    Conflict {
+        /// What was to be changed.
+        what: String,
+        /// The revision that the writer has seen.
+        expected: u64,
+        /// The stored revision.
+        actual: u64,
+    },
+    /// What is to be changed is not stored, or no longer.
+    #[error("`{0}` is not stored, or was deleted by another writer")]
+    NotFound(String),
+    /// What is to be created exists.
+    #[error("`{0}` exists already: load it, or choose another name")]
+    AlreadyExists(String),
+    /// What is stored can't be read. It was left unchanged, to be repaired by a person.
+    #[error(
+        "the record of `{what}` can't be read: {reason}; it was left unchanged: repair it, or \
+         delete it"
+    )]
+    Corrupt {
+        /// What was to be read.
+        what: String,
+        /// Why it can't be read.
+        reason: String,
+    },
+    /// A text is longer than the store accepts.
+    #[error("`{what}` has {bytes} bytes; the limit is {max_bytes}")]
+    TooLarge {
+        /// What was to be stored, shortened.
+        what: String,
+        /// Its size in bytes.
+        bytes: usize,
+        /// The largest size in bytes.
+        max_bytes: usize,
+    },
+}
+
+impl StoreError {
+    /// Creates the error of a store that can't be reached.
+    pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Unavailable(source.into())
+    }
+
+    /// Returns whether an expectation was not met: another writer has changed, created or deleted
+    /// the record.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict { .. } | Self::NotFound(_) | Self::AlreadyExists(_))
+    }
+}

@@ -1,0 +1,179 @@
+//! Records in files: `lines.rs` is the format of a collection, `write.rs` replaces a file.
+
+mod lines;
+mod write;
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::task::spawn_blocking;
+
+use super::{Expected, Record, RecordList, RecordQuery, Records, StoreError, check_sizes};
+use lines::Collection;
+
+/// Keeps records in a folder: a file of JSON lines for each collection.
+///
+/// For programs with a few hundred records: each write replaces the file of its collection, and
+/// each list reads it. Several processes on one machine may use one folder. They see each other's
+/// changes within a quarter of a second. The folder must not be on a network file system. On Unix,
+/// only the user of the process can read the files.
+///
+/// A write that has returned is on the disk. A kill at any moment leaves all of it or nothing.
+/// A line that can't be read is listed as corrupt, and stays as it is.
+///
+/// ```
+/// use tool_runtime::records::{Expected, FileRecords, Records};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::records::StoreError> {
+/// # let folder = std::env::temp_dir().join(format!("records-{}", std::process::id()));
+/// let store = FileRecords::open(&folder).await?;
+/// store.save("notes", "ada", Expected::Any, "Buy milk", None).await?;
+///
+/// let file = std::fs::read_to_string(folder.join("notes.jsonl")).unwrap();
+/// assert_eq!(
+///     file,
+///     "{\"version\":1,\"counter\":1}\n{\"key\":\"ada\",\"revision\":1,\"value\":\"Buy milk\"}\n",
+/// );
+/// # std::fs::remove_dir_all(folder).unwrap();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct FileRecords {
+    folder: Arc<Path>,
+}
+
+impl FileRecords {
+    /// Opens a folder, and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if the folder can't be created.
+    pub async fn open(folder: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let folder: Arc<Path> = folder.into().into();
+        let created = Arc::clone(&folder);
+        in_background(move || write::create_folder(&created).map_err(StoreError::unavailable))
+            .await?;
+        Ok(Self { folder })
+    }
+
+    /// Changes a collection if the record is as expected, and returns the revision.
+    async fn write(
+        &self,
+        collection: &str,
+        key: &str,
+        expected: Expected,
+        record: Option<Record>,
+    ) -> Result<u64, StoreError> {
+        let (path, what, key) = (self.path(collection), collection.to_owned(), key.to_owned());
+        in_background(move || {
+            // Until the end of this operation, also against other processes.
+            let lock = write::open_private(&path.with_extension("lock"));
+            let lock = lock.and_then(|lock| lock.lock().map(|()| lock));
+            let _lock = lock.map_err(StoreError::unavailable)?;
+            let mut collection = read(&path, &what)?;
+            expected.check(&key, collection.revision(&key))?;
+            let revision = collection.change(&key, record);
+            let bytes = collection.encode().map_err(StoreError::unavailable)?;
+            write::replace(&path, &bytes).map_err(StoreError::unavailable)?;
+            Ok(revision)
+        })
+        .await
+    }
+
+    /// Returns the file of a collection. Its name is a valid one on every system, and differs from
+    /// others also where the case of letters is ignored.
+    fn path(&self, collection: &str) -> PathBuf {
+        let mut name = String::new();
+        for byte in collection.bytes() {
+            match byte {
+                b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(byte)),
+                _ => name.push_str(&format!("%{byte:02x}")),
+            }
+        }
+        self.folder.join(name + ".jsonl")
+    }
+}
+
+async fn in_background<T: Send + 'static>(
+    operation: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    spawn_blocking(operation).await.map_err(StoreError::unavailable)?
+}
+
+fn read(path: &Path, collection: &str) -> Result<Collection, StoreError> {
+    match fs::read(path) {
+        Ok(bytes) => Collection::decode(&bytes, collection),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Collection::default()),
+        Err(error) => Err(StoreError::unavailable(error)),
+    }
+}
+
+/// Reads the first line of a file.
+fn read_counter(path: &Path, collection: &str) -> Result<u64, StoreError> {
+    let read = || {
+        let mut first = Vec::new();
+        BufReader::new(File::open(path)?).read_until(b'\n', &mut first)?;
+        io::Result::Ok(first)
+    };
+    match read() {
+        Ok(first) => Ok(Collection::decode(&first, collection)?.counter),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(StoreError::unavailable(error)),
+    }
+}
+
+#[async_trait]
+impl Records for FileRecords {
+    async fn load(&self, collection: &str, key: &str) -> Result<Option<Record>, StoreError> {
+        check_sizes(collection, "", "")?;
+        let (path, what, key) = (self.path(collection), collection.to_owned(), key.to_owned());
+        in_background(move || Ok(read(&path, &what)?.records.remove(&key))).await
+    }
+
+    async fn save(
+        &self,
+        collection: &str,
+        key: &str,
+        expected: Expected,
+        value: &str,
+        order: Option<i64>,
+    ) -> Result<u64, StoreError> {
+        check_sizes(collection, key, value)?;
+        let record = Record::new(key, 0, value).order(order);
+        self.write(collection, key, expected, Some(record)).await
+    }
+
+    async fn delete(
+        &self,
+        collection: &str,
+        key: &str,
+        expected: Expected,
+    ) -> Result<u64, StoreError> {
+        check_sizes(collection, key, "")?;
+        self.write(collection, key, expected, None).await
+    }
+
+    async fn list(
+        &self,
+        collection: &str,
+        query: RecordQuery<'_>,
+    ) -> Result<RecordList, StoreError> {
+        check_sizes(collection, "", "")?;
+        let (path, what) = (self.path(collection), collection.to_owned());
+        if query.limit == Some(0) {
+            let counter = in_background(move || read_counter(&path, &what)).await?;
+            return Ok(RecordList::new(counter, Vec::new()));
+        }
+        let found = in_background(move || read(&path, &what)).await?;
+        let mut list = RecordList::new(found.counter, query.select(&found.records));
+        // A line that can't be read has neither a key nor an order.
+        if query == (RecordQuery { limit: query.limit, ..RecordQuery::all() }) {
+            list.corrupt = found.corrupt();
+        }
+        Ok(list)
+    }
+}

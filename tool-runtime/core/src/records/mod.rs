@@ -1,0 +1,23 @@
+//! Small records that outlive a process: schedules, entries of catalogs, descriptions, pins, tokens.
+//!
+//! [`Records`] is the one trait that a database implements for all of them. The crates that store
+//! something wrap it in types of their own, so a program passes one store to each of them.
+//!
+//! `store.rs` is the contract, `record.rs` its data, `query.rs` which records a list has;
+//! `memory.rs` and `file/` are implementations without a database.
+
+mod error;
+mod file;
+mod memory;
+mod query;
+mod record;
+mod store;
+
+pub use error::StoreError;
+pub use file::FileRecords;
+pub use memory::MemoryRecords;
+pub use query::{Position, RecordQuery};
+pub use record::{CorruptRecord, Record, RecordList};
+pub use store::{
+    Expected, MAX_COLLECTION_BYTES, MAX_KEY_BYTES, MAX_RECORD_BYTES, Records, check_sizes,
+};

@@ -16,8 +16,6 @@ mod kills;
 mod limits;
 mod notifications;
 mod opening;
-#[path = "../registry/override_records.rs"]
-mod override_records;
 mod overrides;
 mod pins;
 mod proxy;

@@ -1,4 +1,4 @@
-//! Kills two processes that change descriptions of tools and pinned definitions in one database:
+//! Kills two processes that change small records and pinned definitions in one database:
 //! what they have acknowledged is there, and every change has its own version.
 //!
 //! The database is a schema of PostgreSQL, and an SQLite file in the same way. `KILLS` is the
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use tool_runtime::mcp::{PinStore, PinnedDefinition, Pins, PostgresPins, SqlitePins};
-use tool_runtime::registry::overrides::OverrideStore;
+use tool_runtime::records::{Expected, RecordQuery, Records};
 use tool_runtime::store::{Postgres, Sqlite};
 
 use super::{schema_of_process, wait_for_server};
@@ -22,15 +22,15 @@ const NAME: &str = "TOOL_TESTS_NAME";
 
 const NAMES: [&str; 2] = ["left", "right"];
 
-async fn open(database: &str) -> (Box<dyn OverrideStore>, Box<dyn PinStore>) {
+async fn open(database: &str) -> (Box<dyn Records>, Box<dyn PinStore>) {
     if database.ends_with(".db") {
         let file = Sqlite::open(database).await.unwrap();
         let pins = SqlitePins::open(&file).await.unwrap();
-        return (Box::new(file.overrides().await.unwrap()), Box::new(pins));
+        return (Box::new(file.records().await.unwrap()), Box::new(pins));
     }
     let store = Postgres::connect(&schema_of_process(database).await).await.unwrap();
     let pins = PostgresPins::open(&store).await.unwrap();
-    (Box::new(store.overrides().await.unwrap()), Box::new(pins))
+    (Box::new(store.records().await.unwrap()), Box::new(pins))
 }
 
 fn pins(number: u64) -> Pins {
@@ -38,10 +38,13 @@ fn pins(number: u64) -> Pins {
     Pins::from([("tool".to_owned(), PinnedDefinition::new("tool", definition))])
 }
 
-/// Returns the number of the description of a name.
-async fn described(overrides: &dyn OverrideStore, name: &str) -> u64 {
-    let descriptions = overrides.load().await.unwrap().descriptions;
-    descriptions.get(name).map_or(0, |text| text.parse().unwrap())
+/// The collection of the records.
+const COLLECTION: &str = "settings";
+
+/// Returns the number that is stored under a name.
+async fn stored(records: &dyn Records, name: &str) -> u64 {
+    let record = records.load(COLLECTION, name).await.unwrap();
+    record.map_or(0, |record| record.value.parse().unwrap())
 }
 
 /// The child process.
@@ -49,9 +52,10 @@ async fn described(overrides: &dyn OverrideStore, name: &str) -> u64 {
 #[ignore = "a process that the tests below kill"]
 async fn child_changes_settings_until_it_is_killed() {
     let (Ok(database), Ok(name)) = (env::var(DATABASE), env::var(NAME)) else { return };
-    let (overrides, pin_store) = open(&database).await;
-    for number in described(&*overrides, &name).await + 1.. {
-        overrides.set_description(&name, Some(&number.to_string())).await.unwrap();
+    let (records, pin_store) = open(&database).await;
+    for number in stored(&*records, &name).await + 1.. {
+        let text = number.to_string();
+        records.save(COLLECTION, &name, Expected::Any, &text, None).await.unwrap();
         pin_store.save(&name, &pins(number)).await.unwrap();
         // As one write, so that a kill leaves no part of a line.
         std::io::stderr().lock().write_all(format!("saved {number}\n").as_bytes()).unwrap();
@@ -72,7 +76,7 @@ fn spawn(database: &str, name: &str) -> Child {
 
 async fn kill_repeatedly(database: &str) {
     let kills = env::var("KILLS").map_or(20, |kills| kills.parse().unwrap());
-    let (overrides, pin_store) = open(database).await;
+    let (records, pin_store) = open(database).await;
     let mut random = fastrand::Rng::with_seed(7);
     let (mut saved, mut pinned) = ([0; 2], [0; 2]);
     for kill in 0..kills {
@@ -94,19 +98,19 @@ async fn kill_repeatedly(database: &str) {
             for line in &mut lines[place] {
                 acknowledged[place] = number(line.unwrap()).or(acknowledged[place]);
             }
-            let description = described(&*overrides, name).await;
+            let number = stored(&*records, name).await;
             let first = acknowledged[place].unwrap_or(saved[place]);
-            assert!((first..=first + 1).contains(&description), "{kill} {name} {first}");
+            assert!((first..=first + 1).contains(&number), "{kill} {name} {first}");
             let stored = pin_store.load(name).await.unwrap().unwrap_or_default();
             let first = acknowledged[place].unwrap_or(pinned[place]);
             let is_stored =
                 |number: &u64| stored == pins(*number) || (*number, stored.len()) == (0, 0);
-            let last = (first..=description).find(is_stored);
+            let last = (first..=number).find(is_stored);
             pinned[place] = last.unwrap_or_else(|| panic!("{kill} {name} {first} {stored:?}"));
-            saved[place] = description;
+            saved[place] = number;
         }
-        let version = overrides.load().await.unwrap().version;
-        assert_eq!(version, saved.iter().sum::<u64>(), "{kill}");
+        let counter = records.list(COLLECTION, RecordQuery::all()).await.unwrap().counter;
+        assert_eq!(counter, saved.iter().sum::<u64>(), "{kill}");
     }
     println!("{kills} kills of two processes, {saved:?} changes");
     assert!(saved[0] > kills, "the processes were killed before they changed anything");

@@ -1,17 +1,13 @@
-//! Descriptions and preferences that are stored: the contract of their stores, and the registries
-//! to which they apply.
-
-#[cfg(feature = "sqlite")]
-#[path = "override_records.rs"]
-mod override_records;
+//! Descriptions and preferences that are stored, and the registries to which they apply.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tool_runtime::registry::MemoryDescriptions;
-use tool_runtime::registry::overrides::{
-    MemoryOverrides, OverrideError, OverrideStore, SharedOverrides, ToolOverrides, conformance,
+use tool_runtime::records::{
+    Expected, MemoryRecords, Record, RecordList, RecordQuery, Records, StoreError,
 };
+use tool_runtime::registry::MemoryDescriptions;
+use tool_runtime::registry::overrides::SharedOverrides;
 use tool_runtime::{Registry, ToolPreference, async_trait, tool, tools};
 
 /// Returns the time.
@@ -34,73 +30,50 @@ async fn described(registry: &Registry, description: &str) {
 }
 
 #[tokio::test]
-async fn memory_store_conforms() {
-    conformance::check(|| async { MemoryOverrides::new() }).await.unwrap();
-    let store = MemoryOverrides::new();
-    conformance::check_handles(store.clone(), store).await.unwrap();
-}
-
-#[cfg(feature = "sqlite")]
-#[tokio::test]
-async fn sqlite_store_conforms() {
-    use std::sync::atomic::AtomicUsize;
-    use tool_runtime::store::Sqlite;
-    let open = || async { Sqlite::in_memory().unwrap().overrides().await.unwrap() };
-    conformance::check(open).await.unwrap();
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("overrides");
-    _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    let count = AtomicUsize::new(0);
-    let open = || {
-        let file = folder.join(format!("{}.db", count.fetch_add(1, Ordering::Relaxed)));
-        async { Sqlite::open(file).await.unwrap().overrides().await.unwrap() }
-    };
-    conformance::check(open).await.unwrap();
-    let twice = async || {
-        let file = Sqlite::open(folder.join("twice.db")).await.unwrap();
-        file.overrides().await.unwrap()
-    };
-    conformance::check_handles(twice().await, twice().await).await.unwrap();
-}
-
-#[cfg(feature = "sqlite")]
-#[tokio::test]
 async fn damaged_overrides_are_reported_and_others_apply() {
-    use tool_runtime::store::Sqlite;
-    use tool_runtime::store::rusqlite::Connection;
-    let name = format!("overrides-damaged-{}.db", std::process::id());
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let store = Sqlite::open(&path).await.unwrap().overrides().await.unwrap();
-    override_records::fill_damaged(&store).await;
-    let damage = "UPDATE tool_descriptions SET description = CAST(x'ff' AS TEXT)
-        WHERE name = 'hidden';
-        UPDATE tool_preferences SET preference = '{\"weight\": \"2\"}'";
-    Connection::open(&path).unwrap().execute_batch(damage).unwrap();
-    override_records::check_damaged(store).await;
-    std::fs::remove_file(path).unwrap();
+    let store = MemoryRecords::new();
+    let valid = serde_json::to_string(&ToolPreference::default().weight(2.0)).unwrap();
+    for (key, value) in [
+        ("description/kept", "Text."),
+        ("preference/kept", &*valid),
+        ("preference/weighted", r#"{"weight": "2"}"#),
+        ("other/tool", "Text."),
+    ] {
+        store.save("tool_overrides", key, Expected::Any, value, None).await.unwrap();
+    }
+    let overrides = SharedOverrides::open(store).await.unwrap();
+    let loaded = overrides.overrides();
+    assert_eq!(loaded.descriptions.keys().collect::<Vec<_>>(), ["kept"]);
+    assert_eq!(loaded.preferences.keys().collect::<Vec<_>>(), ["kept"]);
+    assert_eq!(loaded.corrupt.keys().collect::<Vec<_>>(), ["other/tool", "weighted"]);
+    assert!(loaded.corrupt["weighted"].contains("invalid type: string"), "{loaded:?}");
+    // Setting it again repairs it.
+    overrides.set_preference("weighted", Some(&ToolPreference::default())).await.unwrap();
+    assert_eq!(overrides.overrides().corrupt.len(), 1);
 }
 
 #[tokio::test]
 async fn change_by_another_process_reaches_each_registry() {
-    let store = MemoryOverrides::new();
-    store.set_description("now", Some("First.")).await.unwrap();
-    let overrides = SharedOverrides::open(store.clone()).await.unwrap();
+    let store = MemoryRecords::new();
+    let other = SharedOverrides::open(store.clone()).await.unwrap();
+    other.set_description("now", Some("First.")).await.unwrap();
+    let overrides = SharedOverrides::open(store).await.unwrap();
     let [first, second] = [overrides.apply(registry()), overrides.apply(registry())];
     // What the store has already applies at once.
     assert_eq!(first.snapshot().definition("now").unwrap().description, "First.");
     // The full name takes precedence.
-    store.set_description("clock__now", Some("Second.")).await.unwrap();
+    other.set_description("clock__now", Some("Second.")).await.unwrap();
     let preference = ToolPreference::default().hidden();
-    store.set_preference("clock__now", Some(&preference)).await.unwrap();
+    other.set_preference("clock__now", Some(&preference)).await.unwrap();
     for registry in [&first, &second] {
         described(registry, "Second.").await;
         while registry.snapshot().definition("now").unwrap().preference != preference {
             tokio::task::yield_now().await;
         }
     }
-    store.set_description("clock__now", None).await.unwrap();
-    store.set_description("now", None).await.unwrap();
-    store.set_preference("clock__now", None).await.unwrap();
+    other.set_description("clock__now", None).await.unwrap();
+    other.set_description("now", None).await.unwrap();
+    other.set_preference("clock__now", None).await.unwrap();
     described(&first, "Returns the time.").await;
     assert_eq!(overrides.overrides().preferences.len(), 0);
     assert!(!first.snapshot().definition("now").unwrap().preference.hidden);
@@ -111,7 +84,7 @@ const OWNERS: [&str; 3] = ["program", "catalog", "administrator"];
 
 /// Adds stores in an order, each with a text for the name, and a preference with its rank.
 async fn with_stores(order: [usize; 3], texts: [Option<&str>; 3]) -> (Registry, SharedOverrides) {
-    let administrator = SharedOverrides::open(MemoryOverrides::new()).await.unwrap();
+    let administrator = SharedOverrides::open(MemoryRecords::new()).await.unwrap();
     let mut registry = registry();
     for owner in order {
         let preference = ToolPreference::default().weight(owner as f64 + 2.0);
@@ -165,7 +138,7 @@ async fn next_store_applies_after_an_override_is_removed() {
 
 #[tokio::test]
 async fn next_store_applies_if_a_description_is_invalid() {
-    for invalid in ["", "\u{200b}hidden", &"a".repeat(1 << 20)] {
+    for invalid in ["", "\u{200b}hidden", &"a".repeat(1 << 17)] {
         let (registry, administrator) = with_stores([0, 1, 2], [Some("program"), None, None]).await;
         administrator.set_description("now", Some(invalid)).await.unwrap();
         assert_eq!(registry.snapshot().definition("now").unwrap().description, "program");
@@ -188,7 +161,7 @@ async fn later_store_of_the_program_takes_precedence_and_the_earlier_one_stays()
 
 #[tokio::test]
 async fn overrides_keep_the_preferences_of_the_program() {
-    let overrides = SharedOverrides::open(MemoryOverrides::new()).await.unwrap();
+    let overrides = SharedOverrides::open(MemoryRecords::new()).await.unwrap();
     let registry = overrides.apply(overrides.apply(registry()));
     registry.prefer("now", ToolPreference::default().hidden()).unwrap();
     overrides.set_preference("other", Some(&ToolPreference::default())).await.unwrap();
@@ -202,7 +175,7 @@ async fn overrides_keep_the_preferences_of_the_program() {
 
 #[tokio::test]
 async fn change_by_this_process_is_there_when_it_returns() {
-    let overrides = SharedOverrides::open(MemoryOverrides::new()).await.unwrap();
+    let overrides = SharedOverrides::open(MemoryRecords::new()).await.unwrap();
     let registry = overrides.apply(registry());
     for text in ["One.", "Two."] {
         overrides.set_description("now", Some(text)).await.unwrap();
@@ -215,7 +188,7 @@ async fn change_by_this_process_is_there_when_it_returns() {
 
 #[tokio::test]
 async fn invalid_preference_is_ignored_and_others_apply() {
-    let overrides = SharedOverrides::open(MemoryOverrides::new()).await.unwrap();
+    let overrides = SharedOverrides::open(MemoryRecords::new()).await.unwrap();
     let registry = overrides.apply(registry());
     let invalid = ToolPreference::default().weight(f64::NAN);
     overrides.set_preference("other", Some(&invalid)).await.unwrap();
@@ -230,122 +203,57 @@ async fn invalid_preference_is_ignored_and_others_apply() {
 
 /// A store that can't be reached for a while.
 #[derive(Clone, Debug)]
-struct Failing(MemoryOverrides, Arc<AtomicBool>);
+struct Failing(MemoryRecords, Arc<AtomicBool>);
 
 impl Failing {
-    fn check(&self) -> Result<(), OverrideError> {
+    fn reach(&self) -> Result<&MemoryRecords, StoreError> {
         if self.1.load(Ordering::SeqCst) {
-            return Err(OverrideError::unavailable("no route to the host"));
+            return Err(StoreError::unavailable("no route to the host"));
         }
-        Ok(())
+        Ok(&self.0)
     }
 }
 
 #[async_trait]
-impl OverrideStore for Failing {
-    async fn load(&self) -> Result<ToolOverrides, OverrideError> {
-        self.check()?;
-        self.0.load().await
+impl Records for Failing {
+    async fn load(&self, collection: &str, key: &str) -> Result<Option<Record>, StoreError> {
+        self.reach()?.load(collection, key).await
     }
 
-    async fn set_description(&self, name: &str, text: Option<&str>) -> Result<u64, OverrideError> {
-        self.0.set_description(name, text).await
-    }
-
-    async fn set_preference(
+    async fn save(
         &self,
-        name: &str,
-        preference: Option<&ToolPreference>,
-    ) -> Result<u64, OverrideError> {
-        self.0.set_preference(name, preference).await
+        collection: &str,
+        key: &str,
+        expected: Expected,
+        value: &str,
+        order: Option<i64>,
+    ) -> Result<u64, StoreError> {
+        self.reach()?.save(collection, key, expected, value, order).await
     }
 
-    async fn wait_for_change(&self, version: u64) -> Result<(), OverrideError> {
-        self.check()?;
-        self.0.wait_for_change(version).await
+    async fn delete(&self, name: &str, key: &str, expected: Expected) -> Result<u64, StoreError> {
+        self.reach()?.delete(name, key, expected).await
+    }
+
+    async fn list(&self, name: &str, query: RecordQuery<'_>) -> Result<RecordList, StoreError> {
+        self.reach()?.list(name, query).await
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn store_that_cannot_be_reached_keeps_the_last_overrides() {
-    let store = Failing(MemoryOverrides::new(), Arc::default());
+    let store = Failing(MemoryRecords::new(), Arc::default());
     let overrides = SharedOverrides::open(store.clone()).await.unwrap();
     let registry = overrides.apply(registry());
     overrides.set_description("now", Some("Before.")).await.unwrap();
     store.1.store(true, Ordering::SeqCst);
-    store.0.set_description("now", Some("After.")).await.unwrap();
+    let other = SharedOverrides::open(store.0.clone()).await.unwrap();
+    other.set_description("now", Some("After.")).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_secs(60)).await;
     assert_eq!(registry.snapshot().definition("now").unwrap().description, "Before.");
     let error = overrides.set_description("now", Some("Later.")).await.unwrap_err();
-    assert_eq!(error.to_string(), "override store unavailable: no route to the host");
+    assert_eq!(error.to_string(), "store unavailable: no route to the host");
     store.1.store(false, Ordering::SeqCst);
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
-    assert_eq!(registry.snapshot().definition("now").unwrap().description, "Later.");
-}
-
-/// Faults that a store can have.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Fault {
-    CountsNothing,
-    KeepsRemoved,
-    TakesCasesForOne,
-    NeverWakes,
-    CutsTexts,
-}
-
-#[derive(Clone, Debug)]
-struct Faulty(MemoryOverrides, Fault);
-
-#[async_trait]
-impl OverrideStore for Faulty {
-    async fn load(&self) -> Result<ToolOverrides, OverrideError> {
-        self.0.load().await
-    }
-
-    async fn set_description(&self, name: &str, text: Option<&str>) -> Result<u64, OverrideError> {
-        let lower = name.to_lowercase();
-        let name = if self.1 == Fault::TakesCasesForOne { &lower } else { name };
-        let cut = text.map(|text| text.chars().take(65_535).collect::<String>());
-        let text = if self.1 == Fault::CutsTexts { cut.as_deref() } else { text };
-        match text {
-            None if self.1 == Fault::KeepsRemoved => self.0.set_description("-", None).await,
-            text => self.0.set_description(name, text).await,
-        }
-    }
-
-    async fn set_preference(
-        &self,
-        name: &str,
-        preference: Option<&ToolPreference>,
-    ) -> Result<u64, OverrideError> {
-        let version = self.0.set_preference(name, preference).await?;
-        Ok(if self.1 == Fault::CountsNothing { 1 } else { version })
-    }
-
-    async fn wait_for_change(&self, version: u64) -> Result<(), OverrideError> {
-        match self.1 {
-            Fault::NeverWakes => std::future::pending().await,
-            _ => self.0.wait_for_change(version).await,
-        }
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn each_fault_of_a_store_is_detected() {
-    const LOADED: &str = "loaded overrides equal those that were set";
-    for (fault, rule) in [
-        (Fault::CountsNothing, "each change increments the version"),
-        (Fault::KeepsRemoved, "each change increments the version"),
-        (Fault::TakesCasesForOne, LOADED),
-        (Fault::CutsTexts, LOADED),
-        (Fault::NeverWakes, "a wait for another version than the current one returns at once"),
-    ] {
-        let open = || async { Faulty(MemoryOverrides::new(), fault) };
-        let error = conformance::check(open).await.expect_err("a fault").to_string();
-        let expected = format!("override store violates the contract: {rule}: ");
-        assert!(error.starts_with(&expected), "{fault:?}: {:.200}", error);
-    }
-    let store = Faulty(MemoryOverrides::new(), Fault::NeverWakes);
-    let error = conformance::check_handles(store.clone(), store).await.unwrap_err().to_string();
-    assert!(error.contains("a change ends the wait of each handle"), "{error}");
+    assert_eq!(registry.snapshot().definition("now").unwrap().description, "After.");
 }

@@ -9,7 +9,6 @@ pub use crate::message::visible::invisible::is_invisible;
 pub use crate::message::visible::visible_value;
 pub use crate::models::delta::emit_reply;
 pub use crate::models::error::Interrupted;
-pub use crate::registry::overrides::contents::StoredEntries;
 pub use crate::schema::ordered_json::OrderedJson;
 pub use crate::tool::args::value_end::end_of_value;
 pub use crate::tool::output::rows::Rows;

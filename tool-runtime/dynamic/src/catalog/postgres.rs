@@ -3,7 +3,7 @@
 use tool_core::async_trait;
 use tool_store::tokio_postgres::types::ToSql;
 use tool_store::tokio_postgres::{self, IsolationLevel, Row};
-use tool_store::{ConnectError, Postgres, PostgresChanges, PostgresError, PostgresTables};
+use tool_store::{ConnectError, Postgres, PostgresError, PostgresTables};
 
 use super::error::CatalogError;
 use super::store::{CatalogRecord, CatalogRecords, CatalogStore};
@@ -23,9 +23,6 @@ const MIGRATIONS: &[&str] = &["
     CREATE TABLE tool_catalog_revision (last BIGINT NOT NULL);
     INSERT INTO tool_catalog_revision VALUES (0);
 "];
-
-/// The channel of the notifications, which all schemas of a database share.
-const CHANNEL: &str = "tool_catalog";
 
 const LAST_REVISION: &str = "SELECT last FROM tool_catalog_revision";
 
@@ -53,7 +50,6 @@ const LAST_REVISION: &str = "SELECT last FROM tool_catalog_revision";
 #[derive(Clone, Debug)]
 pub struct PostgresCatalog {
     tables: PostgresTables,
-    changes: PostgresChanges,
 }
 
 impl PostgresCatalog {
@@ -75,7 +71,7 @@ impl PostgresCatalog {
     /// ```
     pub async fn open(store: &Postgres) -> Result<Self, ConnectError> {
         let tables = store.tables("tool_catalog", MIGRATIONS).await?;
-        Ok(Self { tables, changes: store.changes(CHANNEL).await? })
+        Ok(Self { tables })
     }
 
     /// Runs a statement, whose first parameter is the revision of this write, and notifies all
@@ -98,7 +94,6 @@ impl PostgresCatalog {
             transaction.rollback().await?;
             return Ok(None);
         }
-        self.changes.notify(&transaction).await?;
         transaction.commit().await?;
         Ok(Some(revision.cast_unsigned()))
     }
@@ -208,15 +203,5 @@ impl CatalogStore for PostgresCatalog {
 
     async fn revision(&self) -> Result<u64, CatalogError> {
         Ok(self.last_revision().await?)
-    }
-
-    async fn changed(&self, since: u64) -> Result<u64, CatalogError> {
-        loop {
-            let revision = self.last_revision().await?;
-            if revision > since {
-                return Ok(revision);
-            }
-            self.changes.wait().await;
-        }
     }
 }

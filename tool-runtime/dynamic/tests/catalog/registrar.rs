@@ -11,8 +11,9 @@ use tool_dynamic::{
     BodyLanguage, Catalog, CatalogError, Connection, EntryContent, EntryId, EntryKind, EntryState,
     RegistrarError, RegistrarEvent, ToolSpec,
 };
+use tool_runtime::records::MemoryRecords;
 use tool_runtime::registry::MemoryDescriptions;
-use tool_runtime::registry::overrides::{MemoryOverrides, SharedOverrides};
+use tool_runtime::registry::overrides::SharedOverrides;
 use tool_runtime::{Registry, ToolKind, ToolPreference, async_trait, tool, tools};
 
 use super::fixture::{
@@ -249,7 +250,7 @@ async fn preference_of_the_program_returns_when_its_entry_is_removed() {
 #[tokio::test]
 async fn administrator_takes_precedence_over_the_catalog_in_any_order() {
     for is_first in [true, false] {
-        let overrides = SharedOverrides::open(MemoryOverrides::new()).await.unwrap();
+        let overrides = SharedOverrides::open(MemoryRecords::new()).await.unwrap();
         let mut registry = Registry::try_from(tools![read]).unwrap();
         if is_first {
             registry = overrides.apply(registry);

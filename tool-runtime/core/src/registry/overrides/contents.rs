@@ -2,10 +2,17 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use crate::records::RecordList;
 use crate::tool::{ToolDefinition, ToolPreference};
 
-/// The descriptions and preferences of an [`OverrideStore`](super::OverrideStore), by the names of
-/// the tools.
+/// The collection of the records.
+pub(super) const COLLECTION: &str = "tool_overrides";
+
+/// The beginnings of the keys, before the names.
+pub(super) const DESCRIPTION: &str = "description/";
+pub(super) const PREFERENCE: &str = "preference/";
+
+/// The descriptions and preferences in a store, by the names of the tools.
 ///
 /// ```
 /// use tool_runtime::registry::overrides::ToolOverrides;
@@ -29,30 +36,36 @@ pub struct ToolOverrides {
     pub corrupt: BTreeMap<String, String>,
 }
 
-/// Entries as a database has them: names, and descriptions or preferences as JSON.
-pub type StoredEntries = Vec<(Vec<u8>, Vec<u8>)>;
-
 impl ToolOverrides {
-    /// Creates the contents of a store at this version.
-    ///
-    /// ```
-    /// use std::collections::BTreeMap;
-    ///
-    /// use tool_runtime::registry::overrides::ToolOverrides;
-    ///
-    /// let descriptions = BTreeMap::from([("now".to_owned(), "Returns the time.".to_owned())]);
-    /// assert_eq!(ToolOverrides::new(1, descriptions, BTreeMap::new()).version, 1);
-    /// ```
-    pub fn new(
-        version: u64,
-        descriptions: BTreeMap<String, String>,
-        preferences: BTreeMap<String, ToolPreference>,
-    ) -> Self {
-        Self { version, descriptions, preferences, corrupt: BTreeMap::new() }
+    /// Decodes the records of a store: descriptions as they are, and preferences as JSON.
+    pub(super) fn decode(list: RecordList) -> Self {
+        let mut overrides = Self { version: list.counter, ..Self::default() };
+        let name = |key: &str| {
+            let name = key.strip_prefix(DESCRIPTION).or_else(|| key.strip_prefix(PREFERENCE));
+            name.unwrap_or(key).to_owned()
+        };
+        let mut corrupt = list.corrupt;
+        for record in list.records {
+            if record.key.starts_with(DESCRIPTION) {
+                overrides.descriptions.insert(name(&record.key), record.value);
+                continue;
+            }
+            if !record.key.starts_with(PREFERENCE) {
+                corrupt.push(record.corrupt("its key has an unknown beginning"));
+                continue;
+            }
+            match record.decode() {
+                Ok(preference) => drop(overrides.preferences.insert(name(&record.key), preference)),
+                Err(error) => corrupt.push(error),
+            }
+        }
+        overrides.corrupt = corrupt.into_iter().map(|it| (name(&it.key), it.reason)).collect();
+        overrides.remove_invalid();
+        overrides
     }
 
     /// Moves each description and preference that no tool can have to the corrupt ones.
-    pub(super) fn remove_invalid(&mut self) {
+    fn remove_invalid(&mut self) {
         let Self { descriptions, preferences, corrupt, .. } = self;
         let mut is_valid = |name: &str, definition: ToolDefinition| {
             let invalid = definition.validate().err();
@@ -67,25 +80,5 @@ impl ToolOverrides {
         preferences.retain(|name, preference| {
             is_valid(name, any_tool(name, "Any.").preference(preference.clone()))
         });
-    }
-
-    /// Decodes the entries of a database.
-    #[doc(hidden)]
-    pub fn decode(version: u64, descriptions: StoredEntries, preferences: StoredEntries) -> Self {
-        let mut overrides = Self { version, ..Self::default() };
-        let text = |name: Vec<u8>| String::from_utf8_lossy(&name).into_owned();
-        for (name, description) in descriptions {
-            match String::from_utf8(description) {
-                Ok(description) => drop(overrides.descriptions.insert(text(name), description)),
-                Err(error) => drop(overrides.corrupt.insert(text(name), error.to_string())),
-            }
-        }
-        for (name, preference) in preferences {
-            match serde_json::from_slice(&preference) {
-                Ok(preference) => drop(overrides.preferences.insert(text(name), preference)),
-                Err(error) => drop(overrides.corrupt.insert(text(name), error.to_string())),
-            }
-        }
-        overrides
     }
 }

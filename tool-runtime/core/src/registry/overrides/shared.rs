@@ -5,7 +5,9 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{OverrideError, OverrideStore, ToolOverrides};
+use super::ToolOverrides;
+use super::contents::{COLLECTION, DESCRIPTION, PREFERENCE};
+use crate::records::{Expected, RecordQuery, Records, StoreError};
 use crate::registry::{DescriptionStore, Registry, WeakRegistry};
 use crate::tool::ToolPreference;
 
@@ -20,11 +22,12 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// others as soon as the store reports it. While the store can't be reached, the last overrides
 /// stay. The task ends when the last clone is dropped.
 ///
-/// Stores: [`MemoryOverrides`](super::MemoryOverrides), `store::SqliteOverrides` and
-/// `store::PostgresOverrides`.
+/// They are in the collection `tool_overrides`: texts under `description/NAME`, and preferences as
+/// JSON under `preference/NAME`.
 ///
 /// ```
-/// use tool_runtime::registry::overrides::{MemoryOverrides, SharedOverrides};
+/// use tool_runtime::records::MemoryRecords;
+/// use tool_runtime::registry::overrides::SharedOverrides;
 /// use tool_runtime::{Registry, ToolPreference, tool, tools};
 ///
 /// /// Returns the current time.
@@ -35,7 +38,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let overrides = SharedOverrides::open(MemoryOverrides::new()).await?;
+/// let overrides = SharedOverrides::open(MemoryRecords::new()).await?;
 /// let registry = overrides.apply(Registry::try_from(tools![now])?);
 ///
 /// overrides.set_description("now", Some("Returns the time in Oslo.")).await?;
@@ -49,7 +52,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// ```
 #[derive(Clone)]
 pub struct SharedOverrides {
-    store: Arc<dyn OverrideStore>,
+    store: Arc<dyn Records>,
     copy: Copied,
     /// Ends the task on drop.
     _task: Arc<AbortOnDropHandle<()>>,
@@ -59,25 +62,26 @@ impl SharedOverrides {
     /// Loads the overrides of a store and follows its changes.
     ///
     /// # Errors
-    /// Returns the errors of [`OverrideStore::load`].
+    /// Returns the errors of [`Records::list`].
     ///
     /// # Panics
     /// Panics outside a tokio runtime.
     ///
     /// ```
-    /// use tool_runtime::registry::overrides::{MemoryOverrides, SharedOverrides};
+    /// use tool_runtime::records::MemoryRecords;
+    /// use tool_runtime::registry::overrides::SharedOverrides;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let overrides = SharedOverrides::open(MemoryOverrides::new()).await?;
+    /// let overrides = SharedOverrides::open(MemoryRecords::new()).await?;
     /// assert_eq!(overrides.overrides().version, 0);
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn open(store: impl OverrideStore + 'static) -> Result<Self, OverrideError> {
-        let store: Arc<dyn OverrideStore> = Arc::new(store);
+    pub async fn open(store: impl Records + 'static) -> Result<Self, StoreError> {
+        let store: Arc<dyn Records> = Arc::new(store);
         let copy = Copied::default();
-        copy.replace(store.load().await?);
+        copy.replace(load(&*store).await?);
         let task = tokio::spawn(follow(Arc::clone(&store), copy.clone()));
         Ok(Self { store, copy, _task: Arc::new(AbortOnDropHandle::new(task)) })
     }
@@ -105,15 +109,16 @@ impl SharedOverrides {
     /// processes, or removes it.
     ///
     /// # Errors
-    /// Returns [`OverrideError::Unavailable`] if the store can't be reached, and the errors of
-    /// [`OverrideStore::load`], which reads the new overrides: then, the change was made.
+    /// Returns the errors of [`Records::save`] and [`Records::delete`], and those of
+    /// [`Records::list`], which reads the new overrides: then, the change was made.
     ///
     /// ```
-    /// use tool_runtime::registry::overrides::{MemoryOverrides, SharedOverrides};
+    /// use tool_runtime::records::MemoryRecords;
+    /// use tool_runtime::registry::overrides::SharedOverrides;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let overrides = SharedOverrides::open(MemoryOverrides::new()).await?;
+    /// let overrides = SharedOverrides::open(MemoryRecords::new()).await?;
     /// overrides.set_description("now", Some("Returns the time.")).await?;
     /// assert_eq!(overrides.overrides().descriptions["now"], "Returns the time.");
     /// # Ok(())
@@ -123,25 +128,25 @@ impl SharedOverrides {
         &self,
         name: &str,
         description: Option<&str>,
-    ) -> Result<(), OverrideError> {
-        self.store.set_description(name, description).await?;
-        self.refresh().await
+    ) -> Result<(), StoreError> {
+        self.set(DESCRIPTION, name, description).await
     }
 
     /// Sets the preference of the tool with this
     /// [full name](crate::ToolDefinition::full_name), in all processes, or removes it.
     ///
     /// # Errors
-    /// Returns [`OverrideError::Unavailable`] if the store can't be reached, and the errors of
-    /// [`OverrideStore::load`], which reads the new overrides: then, the change was made.
+    /// Returns the errors of [`Records::save`] and [`Records::delete`], and those of
+    /// [`Records::list`], which reads the new overrides: then, the change was made.
     ///
     /// ```
     /// use tool_runtime::ToolPreference;
-    /// use tool_runtime::registry::overrides::{MemoryOverrides, SharedOverrides};
+    /// use tool_runtime::records::MemoryRecords;
+    /// use tool_runtime::registry::overrides::SharedOverrides;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let overrides = SharedOverrides::open(MemoryOverrides::new()).await?;
+    /// let overrides = SharedOverrides::open(MemoryRecords::new()).await?;
     /// overrides.set_preference("now", Some(&ToolPreference::default().hidden())).await?;
     /// assert!(overrides.overrides().preferences["now"].hidden);
     /// # Ok(())
@@ -151,13 +156,19 @@ impl SharedOverrides {
         &self,
         name: &str,
         preference: Option<&ToolPreference>,
-    ) -> Result<(), OverrideError> {
-        self.store.set_preference(name, preference).await?;
-        self.refresh().await
+    ) -> Result<(), StoreError> {
+        let preference = preference.map(serde_json::to_string).transpose();
+        let preference = preference.map_err(StoreError::unavailable)?;
+        self.set(PREFERENCE, name, preference.as_deref()).await
     }
 
-    async fn refresh(&self) -> Result<(), OverrideError> {
-        self.copy.replace(self.store.load().await?);
+    async fn set(&self, kind: &str, name: &str, value: Option<&str>) -> Result<(), StoreError> {
+        let key = format!("{kind}{name}");
+        match value {
+            Some(value) => self.store.save(COLLECTION, &key, Expected::Any, value, None).await?,
+            None => self.store.delete(COLLECTION, &key, Expected::Any).await?,
+        };
+        self.copy.replace(load(&*self.store).await?);
         Ok(())
     }
 }
@@ -199,8 +210,7 @@ impl Copied {
     }
 
     /// Replaces the overrides, unless they are older, and changes the registries.
-    fn replace(&self, mut overrides: ToolOverrides) {
-        overrides.remove_invalid();
+    fn replace(&self, overrides: ToolOverrides) {
         let registries: Vec<_> = {
             let mut state = self.lock();
             if overrides.version < state.overrides.version {
@@ -235,12 +245,17 @@ impl DescriptionStore for Copied {
     }
 }
 
+/// Loads all overrides of one moment.
+async fn load(store: &dyn Records) -> Result<ToolOverrides, StoreError> {
+    Ok(ToolOverrides::decode(store.list(COLLECTION, RecordQuery::all()).await?))
+}
+
 /// Loads the overrides again after each change.
-async fn follow(store: Arc<dyn OverrideStore>, copy: Copied) {
+async fn follow(store: Arc<dyn Records>, copy: Copied) {
     loop {
         let version = copy.lock().overrides.version;
-        let changed = match store.wait_for_change(version).await {
-            Ok(()) => store.load().await,
+        let changed = match store.changed(COLLECTION, version).await {
+            Ok(_) => load(&*store).await,
             Err(error) => Err(error),
         };
         match changed {

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{MismatchKind, check};
+use super::MismatchKind;
+use super::check;
 
 /// Nests `value` `times` times without the copies of `json!`. It is leaked, because dropping it
 /// would overflow the stack.

@@ -1,16 +1,19 @@
 //! Validation of values against schemas, with messages that a model can act on.
 //!
 //! ```text
-//! check ─▶ validator   value against schema; object, array, scalar: the keywords of one type
-//!           │ └──▶ branch      anyOf and oneOf: ranks the branches to validate; closest_branch
-//!           │                  selects the one to report
+//! check ─▶ validate/ validator    value against schema; object, array, scalar: the keywords of one
+//!           │        │            type
+//!           │        └▶ branch    anyOf and oneOf: ranks the branches to validate;
+//!           │                     closest_branch selects the one to report
 //!           ▼
-//!         fault ──▶ report     a Mismatch: describe words what is expected, display what is there
-//!           └─────▶ correction a value that a type can decode in place of the mismatch: sample
+//!         fault ─▶ explain/ report       a Mismatch: describe words what is expected, display
+//!           │                            what is there
+//!           └────▶          correction   a value that a type can decode in place of the mismatch:
+//!                                        sample
 //! ```
 //!
 //! **Limits.** Validation is bounded for every schema: the fuel, the number of steps, depends on
-//! the size of the value alone, and the nesting is limited by [`limits::MAX_DEPTH`]. A value that
+//! the size of the value alone, and the nesting is limited by [`validate::limits::MAX_DEPTH`]. A value that
 //! can't be checked within the limits does not count as valid: it yields one mismatch of kind
 //! [`MismatchKind::Unchecked`].
 //!
@@ -18,39 +21,16 @@
 //! string. References to other documents or anchors, `$dynamicRef`, and patterns that regex-lite
 //! can't compile (look-around, `\p{…}`, or more than half a megabyte compiled) add no rule.
 
-mod array;
-mod branch;
-mod closest_branch;
-mod correction;
-mod describe;
-mod display;
-mod equal;
-mod evaluated;
-mod exact_number;
-mod expectation;
-mod fault;
-mod format_examples;
-mod keywords;
-mod limits;
-mod object;
-mod pattern;
-mod phrase;
-mod pointer;
-mod report;
-mod sample;
-mod scalar;
-mod validator;
-
 use std::fmt;
 
 use serde_json::Value;
 
-pub use correction::{Correction, Edit, corrections};
-pub use display::path;
-pub use expectation::{Expectation, expectation, has_uniform_items};
-pub use fault::PathSegment;
-pub use pattern::is_supported;
-pub use pointer::resolve;
+pub use explain::correction::{Correction, Edit, corrections};
+pub use explain::display::path;
+pub use explain::expectation::{Expectation, expectation, has_uniform_items};
+pub use validate::fault::PathSegment;
+pub use validate::pattern::is_supported;
+pub use validate::pointer::resolve;
 
 /// A position at which a value doesn't match its schema.
 ///
@@ -193,9 +173,9 @@ impl fmt::Display for Mismatch {
 #[must_use]
 pub fn check(value: &Value, schema: &Value) -> Vec<Mismatch> {
     let mut listed: Vec<Mismatch> = Vec::new();
-    let describe = describe::Describer::new(schema);
-    for fault in validator::Validator::run(schema, value) {
-        let mismatch = report::mismatch(&fault, &describe);
+    let describe = explain::describe::Describer::new(schema);
+    for fault in validate::validator::Validator::run(schema, value) {
+        let mismatch = explain::report::mismatch(&fault, &describe);
         // Two branches of an `allOf` may have the same rule.
         if !listed.contains(&mismatch) {
             listed.push(mismatch);
@@ -204,7 +184,9 @@ pub fn check(value: &Value, schema: &Value) -> Vec<Mismatch> {
     listed
 }
 
+mod explain;
 #[cfg(test)]
 mod hostile;
+mod validate;
 #[cfg(test)]
 mod wording;

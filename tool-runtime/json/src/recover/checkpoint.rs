@@ -9,10 +9,11 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, error::Category};
 
-use super::{
-    RecoveryMode, builder::ValueBuilder, containers::ContainerKind, parser::Parser,
-    source::SourceText,
-};
+use super::RecoveryMode;
+use super::builder::ValueBuilder;
+use super::containers::ContainerKind;
+use super::parser::Parser;
+use super::source::SourceText;
 use crate::strict::{ParsedPrefix, PartialContainer, is_json};
 
 /// The maximum length of a truncated escape before the position of the error.

@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use super::{
-    builder::Builder,
-    schema_keys::{SchemaKeys, Subschemas},
-};
+use super::builder::Builder;
+use super::schema_keys::{SchemaKeys, Subschemas};
 
 /// The kind of an open container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,18 +10,19 @@
 //! [`Parser`]: peek, bump, eat, expect, and record a fix.
 //!
 //! ```text
-//! value ─▶ trivia      whitespace and comments
-//!        ├▶ comma       what separates elements: commas, semicolons, ellipses
-//!        ├▶ key         keys and colons
-//!        ├▶ bracket     opening and closing brackets
-//!        ├▶ string      strings in quotes: string_prefix, repeated_quotes, unclosed_string; escape
-//!        │              decodes them,
-//!        │              and escape_meaning judges the escapes that JSON does not have
-//!        ├▶ number      numbers, and what only looks like one
-//!        └▶ word        literals and words without quotes, of which placeholders are refused
-//!            ├▶ lookahead   rates whether a string or an element ends here; key_lookahead: keys
-//!            └▶ parser      the text (source) and the position; containers: the open containers,
-//!                           whose elements builder makes a value or a tree
+//! value ─▶ tokens/   trivia       whitespace and comments
+//!        │           comma        what separates elements: commas, semicolons, ellipses
+//!        │           key          keys and colons; key_lookahead rates whether a key begins
+//!        │           bracket      opening and closing brackets
+//!        │           number       numbers, and what only looks like one
+//!        │           word         literals and words without quotes, of which placeholders are
+//!        │                        refused
+//!        └▶ strings/ string       strings in quotes: string_prefix, repeated_quotes,
+//!                                 unclosed_string; lookahead rates whether one ends here
+//!                    escape       decodes escapes; escape_meaning judges those that JSON does not
+//!                                 have
+//! both ──▶ parser    the text (source) and the position; containers: the open containers, whose
+//!                    elements builder makes a value or a tree
 //! checkpoint ─▶ value   continues where the strict pass stopped
 //! ```
 //!
@@ -32,37 +33,23 @@
 //! - The pass never goes back. To find the end of a string it looks ahead; lookaheads are counted,
 //!   and together stay below `LOOKAHEAD_PER_BYTE` times the length of the text.
 
-mod bracket;
 mod builder;
 mod checkpoint;
-mod comma;
 mod containers;
-mod escape;
-mod escape_meaning;
-mod key;
-mod key_lookahead;
-mod literals;
-mod lookahead;
-mod number;
 mod parser;
-mod placeholder;
-mod repeated_quotes;
 mod schema_keys;
 mod source;
-mod string;
-mod string_prefix;
+mod strings;
 #[cfg(test)]
 mod tests;
-mod trivia;
-mod unclosed_string;
+mod tokens;
 mod value;
-mod word;
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-pub use self::placeholder::is_placeholder_for;
+pub use self::tokens::placeholder::is_placeholder_for;
 pub(super) use self::{
     builder::{Builder, NodeBuilder, ValueBuilder},
     checkpoint::Checkpoint,

@@ -4,14 +4,14 @@
 
 use std::ops::Range;
 
-use super::{
-    Recovered, RecoveryError, RecoveryMode,
-    builder::Builder,
-    check_fix,
-    containers::{ContainerKind, Containers},
-    schema_keys::Subschemas,
-    source::{QuoteStyle, SourceText},
-};
+use super::Recovered;
+use super::RecoveryError;
+use super::RecoveryMode;
+use super::builder::Builder;
+use super::check_fix;
+use super::containers::{ContainerKind, Containers};
+use super::schema_keys::Subschemas;
+use super::source::{QuoteStyle, SourceText};
 use crate::{Fix, FixKind, ParseErrorKind, fix::sort_by_position};
 
 /// The fuel for lookaheads, in steps per byte.

@@ -91,7 +91,7 @@ impl<'s> SchemaKeys<'s> {
     /// or if a string is allowed. The inner `None` is null.
     pub(super) fn sole_literal(subschemas: &Subschemas<'s>, word: &str) -> Option<Option<bool>> {
         let mut found = Vec::new();
-        for (literal, value) in super::literals::LITERALS {
+        for (literal, value) in super::tokens::literals::LITERALS {
             if literal.starts_with(word) && !found.contains(&value) && allows(subschemas, value) {
                 found.push(value);
             }

@@ -2,7 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{NodeBuilder, RecoveryError, RecoveryMode, SchemaKeys, ValueBuilder, recover};
+use super::NodeBuilder;
+use super::RecoveryError;
+use super::RecoveryMode;
+use super::SchemaKeys;
+use super::ValueBuilder;
+use super::recover;
 use crate::{
     FixKind::{self, *},
     Options, ParseErrorKind,

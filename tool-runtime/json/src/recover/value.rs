@@ -1,11 +1,9 @@
 //! Reads a value: follows the states of the grammar, and chooses by the first sign.
 
-use super::{
-    RecoveryError,
-    builder::Builder,
-    containers::{ContainerKind, Insertion},
-    parser::{Parser, PreviousValue},
-};
+use super::RecoveryError;
+use super::builder::Builder;
+use super::containers::{ContainerKind, Insertion};
+use super::parser::{Parser, PreviousValue};
 use crate::{FixKind, ParseErrorKind};
 
 /// Constructors with which databases print their types.

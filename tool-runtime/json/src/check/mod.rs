@@ -13,9 +13,9 @@
 //! ```
 //!
 //! **Limits.** Validation is bounded for every schema: the fuel, the number of steps, depends on
-//! the size of the value alone, and the nesting is limited by [`validate::limits::MAX_DEPTH`]. A value that
-//! can't be checked within the limits does not count as valid: it yields one mismatch of kind
-//! [`MismatchKind::Unchecked`].
+//! the size of the value alone, and the nesting is limited by [`validate::limits::MAX_DEPTH`]. A
+//! value that can't be checked within the limits does not count as valid: it yields one mismatch of
+//! kind [`MismatchKind::Unchecked`].
 //!
 //! **Not validated.** `format` is an annotation, as in the specification, until a type refuses a
 //! string. References to other documents or anchors, `$dynamicRef`, and patterns that regex-lite

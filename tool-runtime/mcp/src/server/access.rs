@@ -77,7 +77,7 @@ pub(crate) fn access(extensions: &Extensions) -> Option<&Access> {
 #[cfg(feature = "server")]
 pub(crate) fn address(extensions: &Extensions) -> Option<std::net::IpAddr> {
     let parts = extensions.get::<axum::http::request::Parts>()?;
-    Some(parts.extensions.get::<super::peer::Peer>()?.address)
+    Some(parts.extensions.get::<super::connection::peer::Peer>()?.address)
 }
 
 /// Returns nothing: a stream has one client.

@@ -13,18 +13,19 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
 
+use super::Shared;
 use super::access::{access, caller};
 use super::call::{call_tool, registry};
-use super::completion::complete;
+use super::connection::malformed::invalid_params;
+use super::connection::notifications::{accepted, listen, watch_session};
+use super::connection::outbox::delivering;
+use super::connection::session::Session;
+use super::definitions;
 use super::errors::resource_not_found;
-use super::get_prompt::get_prompt;
-use super::malformed::invalid_params;
-use super::notifications::{accepted, listen, watch_session};
-use super::outbox::delivering;
-use super::page::page;
-use super::session::Session;
-use super::tasks::TaskStore;
-use super::{Shared, definitions};
+use super::features::completion::complete;
+use super::features::get_prompt::get_prompt;
+use super::features::page::page;
+use super::features::tasks::TaskStore;
 use crate::LogLevel;
 
 /// Serves one session.

@@ -9,50 +9,31 @@
 
 // The path of a request:
 //
-// - `stream.rs` with `transport.rs` and `unanswered.rs`, or `http/`, receives it; `malformed.rs`
-//   answers one whose parameters are not valid, and `peer.rs` is its sender; `running.rs` is
-//   what a request over HTTP holds meanwhile.
-// - `handler.rs` has a method for each kind of request; `session.rs` holds what belongs to one
-//   connection, and `shared.rs` what belongs to the server.
-// - `call/` runs tools, `get_prompt.rs` and `prompts.rs` render prompts, `resources/` reads.
-// - `request.rs` is what tools see of the client; `outbox.rs` sends what comes before the answer;
-//   `input/` are questions to the client. `definitions.rs` describes the tools, and
-//   `result_meta.rs` is what a tool adds to its result.
-// - `notifications.rs` reports changes; `tasks.rs` runs long calls.
+// - `connection/`: `stream.rs` with `transport.rs` and `unanswered.rs`, or `http/`, receives it;
+//   `malformed.rs` answers one whose parameters are not valid, and `peer.rs` is its sender;
+//   `running.rs` is what a request over HTTP holds meanwhile, and `session.rs` what belongs to one
+//   connection. `outbox.rs` sends what comes before the answer, `notifications.rs` reports changes.
+// - `handler.rs` has a method for each kind of request; `shared.rs` is what belongs to the server.
+// - `call/` runs tools; `features/` renders prompts, reads resources and runs long calls.
+// - `request.rs` is what tools see of the client; `input/` are questions to the client.
+//   `definitions.rs` describes the tools, and `result_meta.rs` is what a tool adds to its result.
 
 mod access;
 mod call;
-mod completion;
-mod decode;
+mod connection;
 mod definitions;
 mod error;
 mod errors;
-mod get_prompt;
+mod features;
 mod handler;
 #[cfg(feature = "server")]
 mod http;
 mod input;
 mod into_dispatcher;
-mod level;
 mod limits;
-mod malformed;
-mod notifications;
-mod outbox;
-mod page;
-#[cfg(feature = "server")]
-mod peer;
-mod prompts;
 mod request;
-mod resources;
 mod result_meta;
-#[cfg(feature = "server")]
-mod running;
-mod session;
 mod shared;
-mod stream;
-mod tasks;
-mod transport;
-mod unanswered;
 
 use std::fmt;
 use std::sync::Arc;
@@ -64,8 +45,11 @@ use tokio::sync::Semaphore;
 use tool_core::{CancellationToken, Dispatcher, RegistryError};
 
 pub use access::Access;
-pub use completion::{CompletionRequest, CompletionTarget};
 pub use error::ServeError;
+pub use features::completion::{CompletionRequest, CompletionTarget};
+pub use features::prompts::{Prompt, PromptMessage, PromptRequest, Prompts};
+pub use features::resources::{ResourceRequest, ResourceTemplate, Resources};
+pub use features::tasks::Tasks;
 #[cfg(feature = "server")]
 pub use http::{Authenticator, Denied};
 pub use input::{
@@ -74,17 +58,14 @@ pub use input::{
 };
 pub use into_dispatcher::IntoDispatcher;
 pub use limits::Limits;
-pub use prompts::{Prompt, PromptMessage, PromptRequest, Prompts};
 pub use request::McpRequest;
-pub use resources::{ResourceRequest, ResourceTemplate, Resources};
 pub use result_meta::ResultMeta;
-pub use tasks::Tasks;
 
 use call::seal::Seals;
-use completion::Completer;
 use definitions::ToolMeta;
+use features::completion::Completer;
+use features::tasks::TaskStore;
 use shared::Shared;
-use tasks::TaskStore;
 
 /// Serves tools, resources and prompts to MCP clients.
 ///
@@ -302,7 +283,7 @@ impl McpServer {
         writer: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), ServeError> {
         let shared = Arc::new(self.into_shared()?);
-        stream::serve(shared, Box::new(reader), Box::new(writer)).await
+        connection::stream::serve(shared, Box::new(reader), Box::new(writer)).await
     }
 
     fn into_shared(self) -> Result<Shared, ServeError> {

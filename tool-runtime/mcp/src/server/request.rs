@@ -10,13 +10,14 @@ use serde_json::{Map, Value};
 use tool_core::event::Progress;
 use tool_core::{CancellationToken, ToolError};
 
+use super::Access;
+use super::Limits;
 use super::access::{access, address};
+use super::connection::outbox::{Link, Outbox};
+use super::features::level::log_message;
 use super::input::{
     ElicitationReply, ElicitationRequest, Input, SamplingReply, SamplingRequest, root_uris,
 };
-use super::level::log_message;
-use super::outbox::{Link, Outbox};
-use super::{Access, Limits};
 use crate::LogLevel;
 
 /// The MCP request that a call, a prompt or a resource answers, and a handle to its client.
@@ -66,7 +67,7 @@ impl McpRequest {
         #[cfg_attr(not(feature = "server"), expect(unused_mut, reason = "only HTTP is detached"))]
         let mut context = self.0.context.clone();
         #[cfg(feature = "server")]
-        super::running::detach(&mut context.extensions);
+        super::connection::running::detach(&mut context.extensions);
         Self(Arc::new(Inner {
             context,
             level: self.0.level,

@@ -7,12 +7,15 @@ use rmcp::model::{
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tool_core::{CancellationToken, Dispatcher, RegistryError};
 
+use super::Limits;
+use super::McpServer;
+use super::Prompts;
+use super::Resources;
 use super::call::seal::Seals;
-use super::completion::Completer;
 use super::definitions::ToolMeta;
 use super::errors::busy;
-use super::tasks::TaskStore;
-use super::{Limits, McpServer, Prompts, Resources};
+use super::features::completion::Completer;
+use super::features::tasks::TaskStore;
 
 /// The state that all sessions of a server share.
 pub(crate) struct Shared {

@@ -24,9 +24,11 @@ use tool_core::event::RunId;
 use tool_core::registry::Entry;
 use tool_core::{Dispatcher, Registry, ToolCall};
 
+use super::Access;
+use super::McpRequest;
+use super::Shared;
+use super::connection::session::Session;
 use super::errors::unknown;
-use super::session::Session;
-use super::{Access, McpRequest, Shared};
 use resume::Resume;
 pub(crate) use run::{Invocation, ask, input_required};
 use seal::Sealed;

@@ -6,9 +6,10 @@ use serde_json::Value;
 use tool_core::dispatch::{Batch, RunInfo};
 use tool_core::{Arguments, Dispatcher, Snapshot, ToolCall, ToolDefinition, ToolExecution};
 
+use super::super::McpRequest;
+use super::super::ResultMeta;
+use super::super::connection::outbox::{Link, delivering};
 use super::super::input::InputRequests;
-use super::super::outbox::{Link, delivering};
-use super::super::{McpRequest, ResultMeta};
 use super::observer::CallObserver;
 use super::pending::{ANSWERED_BY, Outcome, PendingCall};
 use super::resume::Resume;

@@ -8,8 +8,8 @@ use http_body::{Body as _, Frame, SizeHint};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::super::running::Running;
-use super::super::session::lock;
+use super::super::connection::running::Running;
+use super::super::connection::session::lock;
 use super::admission::Permit;
 
 /// The body of a response that counts as a running request until it is sent, or until the client

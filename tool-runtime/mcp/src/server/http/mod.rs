@@ -35,12 +35,14 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use tokio::time::timeout;
 
+use super::Access;
+use super::McpServer;
+use super::Shared;
 use super::access::with_caller;
+use super::connection::malformed::invalid_initialize;
+use super::connection::peer::Peer;
+use super::connection::running::Running;
 use super::handler::Handler;
-use super::malformed::invalid_initialize;
-use super::peer::Peer;
-use super::running::Running;
-use super::{Access, McpServer, Shared};
 use admission::{Admission, Permit};
 use body::PermitBody;
 use headers::SESSION_ID;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 
-use super::super::{McpServer, ServeError};
+use super::super::McpServer;
+use super::super::ServeError;
 
 impl McpServer {
     /// Serves Streamable HTTP at the path `/mcp` of a listener, until the server is

@@ -13,7 +13,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use tokio::time::{Instant, sleep_until};
 
 use super::super::Limits;
-use super::super::session::lock;
+use super::super::connection::session::lock;
 use super::sharers::Sharers;
 use super::shares::{Share, Shares};
 

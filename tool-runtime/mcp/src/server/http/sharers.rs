@@ -1,6 +1,6 @@
 //! The parties that share the limits of a server: principals, or else addresses and connections.
 
-use super::super::peer::Peer;
+use super::super::connection::peer::Peer;
 
 /// The parties that share limits with a request, each with a part of them.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::super::session::lock;
+use super::super::connection::session::lock;
 use super::sharers::Sharers;
 
 /// Counts what sharers have running.

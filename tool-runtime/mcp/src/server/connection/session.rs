@@ -7,9 +7,10 @@ use rmcp::ErrorData;
 use rmcp::service::{RequestContext, RoleServer};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::errors::busy;
-use super::{McpRequest, Shared};
 use crate::LogLevel;
+use crate::server::McpRequest;
+use crate::server::Shared;
+use crate::server::errors::busy;
 
 /// The number of resources that one session can subscribe to.
 const MAX_SUBSCRIPTIONS: usize = 1024;

@@ -12,11 +12,11 @@ use tokio::time::timeout;
 use tool_core::Registry;
 use tool_core::registry::RegistryChanges;
 
-use super::Shared;
-use super::access::access;
-use super::call::registry;
-use super::resources::ResourceChange;
 use super::session::{Session, lock};
+use crate::server::Shared;
+use crate::server::access::access;
+use crate::server::call::registry;
+use crate::server::features::resources::ResourceChange;
 
 /// A change that clients are notified of.
 enum Change {

@@ -14,11 +14,11 @@ use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
 use tokio::time::{sleep, timeout};
 use tool_core::CancellationToken;
 
-use super::call::Invocation;
-use super::errors::busy;
-use super::limits::TIME_TO_END;
-use super::outbox::Link;
-use super::session::lock;
+use crate::server::call::Invocation;
+use crate::server::connection::outbox::Link;
+use crate::server::connection::session::lock;
+use crate::server::errors::busy;
+use crate::server::limits::TIME_TO_END;
 
 /// The time that a cancelled call has to end.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -88,7 +88,7 @@ impl Tasks {
         self
     }
 
-    /// Adds tools that [ask](super::InputRequests) before they start: their calls become tasks once
+    /// Adds tools that [ask](crate::server::InputRequests) before they start: their calls become tasks once
     /// the client has answered. They are refused if the client does not support tasks.
     #[must_use]
     pub fn tools_after_input<N: Into<String>>(

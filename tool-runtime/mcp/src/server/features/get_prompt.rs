@@ -6,13 +6,13 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 use tool_core::ToolError;
 
-use super::McpRequest;
-use super::call::{ask, input_required, seal};
-use super::errors::failed;
-use super::input::{InputRequired, InputResponses, Suspended};
-use super::outbox::delivering;
 use super::prompts::{FoundPrompt, PromptRequest};
-use super::session::Session;
+use crate::server::McpRequest;
+use crate::server::call::{ask, input_required, seal};
+use crate::server::connection::outbox::delivering;
+use crate::server::connection::session::Session;
+use crate::server::errors::failed;
+use crate::server::input::{InputRequired, InputResponses, Suspended};
 
 /// The number of times that a prompt may ask its client while it waits.
 const MAX_ROUNDS: usize = 100;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 ///
 /// # Errors
 /// The line is not JSON, or not a message of the protocol.
-pub(super) fn decode(line: &[u8]) -> serde_json::Result<ClientJsonRpcMessage> {
+pub(in crate::server) fn decode(line: &[u8]) -> serde_json::Result<ClientJsonRpcMessage> {
     match serde_json::from_slice::<Call>(line) {
         Ok(call) => Ok(call.into()),
         Err(_) => serde_json::from_slice(line),

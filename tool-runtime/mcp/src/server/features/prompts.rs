@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tool_core::{ContentPart, ToolError};
 
-use super::McpRequest;
-use super::errors::unknown;
-use super::input::InputResponses;
 use crate::content::block;
+use crate::server::McpRequest;
+use crate::server::errors::unknown;
+use crate::server::input::InputResponses;
 
 type Rendering = Pin<Box<dyn Future<Output = Result<Vec<PromptMessage>, ToolError>> + Send>>;
 type Renderer = Arc<dyn Fn(PromptRequest) -> Rendering + Send + Sync>;
@@ -85,7 +85,7 @@ pub struct PromptMessage {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PromptRequest {
-    /// The answers to the [questions](super::InputRequests) that the prompt asked before.
+    /// The answers to the [questions](crate::server::InputRequests) that the prompt asked before.
     pub responses: Option<InputResponses>,
     /// The MCP request and a handle to its client.
     pub request: McpRequest,
@@ -190,7 +190,7 @@ impl Prompts {
     /// Adds a prompt, or replaces the prompt with the same name.
     ///
     /// `render` returns its messages. To ask the client first, return the error of
-    /// [`InputRequests::suspend`](super::InputRequests::suspend).
+    /// [`InputRequests::suspend`](crate::server::InputRequests::suspend).
     pub fn insert<F, R>(&self, prompt: Prompt, render: F)
     where
         F: Fn(PromptRequest) -> R + Send + Sync + 'static,

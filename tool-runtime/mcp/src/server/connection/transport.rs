@@ -18,11 +18,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 use tool_core::CancellationToken;
 
-use super::Limits;
 use super::decode::decode;
 use super::malformed::invalid_params;
 use super::unanswered::Unanswered;
 use crate::lines::{BoundedLines, Envelope, Line, LineWriter, Sending, json_line};
+use crate::server::Limits;
 
 pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 pub(crate) type Writer = Box<dyn AsyncWrite + Send + Unpin>;

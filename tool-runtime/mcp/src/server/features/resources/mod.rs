@@ -13,9 +13,9 @@ use tokio::sync::broadcast;
 use tool_core::ToolError;
 use tool_core::message::{EmbeddedResource, ResourceData, ResourceLink};
 
-use super::McpRequest;
-use super::errors::{failed, resource_not_found};
 use crate::content::{contents, resource};
+use crate::server::McpRequest;
+use crate::server::errors::{failed, resource_not_found};
 
 use template::Pattern;
 pub use template::ResourceTemplate;

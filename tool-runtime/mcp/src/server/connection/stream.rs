@@ -7,7 +7,8 @@ use rmcp::service::{QuitReason, ServerInitializeError, serve_server_with_ct};
 use tokio::task::JoinError;
 
 use super::transport::{Reader, StreamTransport, Writer};
-use super::{ServeError, Shared};
+use crate::server::ServeError;
+use crate::server::Shared;
 use crate::server::handler::Handler;
 
 type Serving = Pin<Box<dyn Future<Output = Result<(), ServeError>> + Send>>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 
-use super::McpRequest;
+use crate::server::McpRequest;
 
 type Completing = Pin<Box<dyn Future<Output = Vec<String>> + Send>>;
 pub(crate) type Completer = Arc<dyn Fn(CompletionRequest) -> Completing + Send + Sync>;

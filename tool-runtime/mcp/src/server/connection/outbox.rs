@@ -23,8 +23,8 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 use tool_core::ToolError;
 
-use super::McpRequest;
-use super::input::Input;
+use crate::server::McpRequest;
+use crate::server::input::Input;
 
 /// The number of messages that may wait. Further progress replaces the last one, and further log
 /// messages wait.

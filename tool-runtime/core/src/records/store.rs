@@ -222,8 +222,8 @@ pub fn check_sizes(collection: &str, key: &str, value: &str) -> Result<(), Store
         if bytes <= max_bytes {
             return Ok(());
         }
-        let shown = what.char_indices().nth(40).map_or(what, |(at, _)| &what[..at]);
-        Err(StoreError::TooLarge { what: shown.to_owned(), bytes, max_bytes })
+        let shown = what.chars().take(40).collect();
+        Err(StoreError::TooLarge { what: shown, bytes, max_bytes })
     };
     check(collection, collection.len(), MAX_COLLECTION_BYTES)?;
     check(key, key.len(), MAX_KEY_BYTES)?;

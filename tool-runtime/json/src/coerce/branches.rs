@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{
     coercer::{Coercer, ValueContext, unambiguous},
-    conversion::{matches_enum, to_integer},
+    conversion::{is_integral, matches_enum},
     fit::{JsonView, UnknownMembers},
     flat_schema::FlatSchema,
     fuel::Fuel,
@@ -93,7 +93,7 @@ impl Coercer<'_, '_> {
 /// Returns the types that the value has as it is: 30.0 is an integer, too.
 fn own_types(node: &Node) -> TypeSet {
     match &node.tree {
-        Tree::Number { json, .. } if to_integer(json).is_some() => TypeSet::NUMBER,
+        Tree::Number { json, .. } if is_integral(json) => TypeSet::NUMBER,
         _ => node.json_type(),
     }
 }

@@ -136,7 +136,8 @@ fn scalar_conversions(
                 conversions.extend(number.map(|number| (number, FixKind::IntegralNumber)));
             }
             // 30.0 is the integer 30: where an integer is allowed, no text is intended.
-            if conversions.is_empty() && allows(TypeSet::STRING) {
+            let is_intended = allows(TypeSet::INTEGER) && is_integral(json);
+            if !is_intended && allows(TypeSet::STRING) {
                 let text = Tree::String { text: source.clone(), is_unquoted: false };
                 conversions.push((text, FixKind::Quoted));
             }
@@ -219,18 +220,36 @@ fn can_be_only_item(tree: &Tree) -> bool {
     }
 }
 
-/// The maximum number of digits of a converted integer: `1e400` stays as it is.
-const MAX_DIGITS: usize = 64;
-
 /// Returns the text if it is a JSON number: no local notation, no leading zeros, no words.
 pub(super) fn as_json_number(text: &str) -> Option<&str> {
     let starts = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
     (starts && serde_json::from_str::<serde_json::Number>(text).is_ok()).then_some(text)
 }
 
-/// Converts a number with a fraction or exponent to the equal integer; `None` for 3.7.
+/// The maximum number of digits of a converted integer: `1e400` stays as it is.
+const MAX_DIGITS: usize = 64;
+
+/// Converts a number with a fraction or exponent to the equal integer; `None` for 3.7, and for an
+/// integer of too many digits.
 pub(super) fn to_integer(json: &str) -> Option<String> {
-    let (sign, rest) = json.strip_prefix('-').map_or(("", json), |rest| ("-", rest));
+    let (digits, zeros) = integral(json)?;
+    if digits.is_empty() {
+        return Some("0".into());
+    }
+    let size = digits.len().checked_add(zeros)?;
+    let sign = if json.starts_with('-') { "-" } else { "" };
+    (size <= MAX_DIGITS).then(|| format!("{sign}{digits}{}", "0".repeat(zeros)))
+}
+
+/// Returns whether a number is an integer, however it is spelled: `1e300` is one, too.
+pub(super) fn is_integral(json: &str) -> bool {
+    integral(json).is_some()
+}
+
+/// Returns the first digits of an integer and the number of zeros that follow; no digits for 0, and
+/// `None` for 3.7.
+fn integral(json: &str) -> Option<(String, usize)> {
+    let rest = json.strip_prefix('-').unwrap_or(json);
     let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let exponent: i64 = exponent.strip_prefix('+').unwrap_or(exponent).parse().ok()?;
@@ -240,23 +259,16 @@ pub(super) fn to_integer(json: &str) -> Option<String> {
         return None;
     }
     if digits.is_empty() {
-        return Some("0".into());
+        return Some((String::new(), 0));
     }
     let shift = exponent.checked_sub(i64::try_from(after.len()).ok()?)?;
     let size = usize::try_from(shift.unsigned_abs()).ok()?;
-    let integer = if shift >= 0 {
-        if size > MAX_DIGITS {
-            return None;
-        }
-        format!("{digits}{}", "0".repeat(size))
-    } else {
-        let (integer, fraction) = digits.split_at_checked(digits.len().checked_sub(size)?)?;
-        if integer.is_empty() || fraction.bytes().any(|digit| digit != b'0') {
-            return None;
-        }
-        integer.to_owned()
-    };
-    (integer.len() <= MAX_DIGITS).then(|| format!("{sign}{integer}"))
+    if shift >= 0 {
+        return Some((digits.to_owned(), size));
+    }
+    let (integer, fraction) = digits.split_at_checked(digits.len().checked_sub(size)?)?;
+    let is_integral = !integer.is_empty() && fraction.bytes().all(|digit| digit == b'0');
+    is_integral.then(|| (integer.to_owned(), 0))
 }
 
 #[cfg(test)]
@@ -284,6 +296,8 @@ mod tests {
         ] {
             assert_eq!(to_integer(json).as_deref(), expected, "{json}");
         }
+        assert!(["30.0", "0.0", "1e65", "-1e300", "1e400"].into_iter().all(is_integral));
+        assert!(!["3.7", "0.5", "1e-1", "1e-400"].into_iter().any(is_integral));
     }
 
     #[test]

@@ -116,6 +116,8 @@ fn only_integral_number_becomes_integer() {
     );
     member_unchanged(&json!({"type": "number"}), &["30.0", "1e3", "3.7"]);
     member_unchanged(&json!({"type": ["integer", "number"]}), &["30.0"]);
+    // Also one that is too long to be spelled out is no text.
+    member_unchanged(&json!({"type": ["integer", "string"]}), &["30", "1e300", "-1e65"]);
 }
 
 #[test]

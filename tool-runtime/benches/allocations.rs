@@ -8,7 +8,9 @@
     reason = "a bench stops at the first failure and prints its figures"
 )]
 
+#[path = "support/contenders.rs"]
 mod contenders;
+#[path = "support/listed.rs"]
 mod listed;
 
 use allocation_counter::measure;

@@ -9,9 +9,11 @@
     reason = "a bench stops at the first failure and prints its figures"
 )]
 
+#[path = "support/call_streams.rs"]
 mod call_streams;
 #[path = "../json/benches/documents.rs"]
 mod documents;
+#[path = "support/many_calls.rs"]
 mod many_calls;
 #[path = "../json/benches/rounds.rs"]
 mod rounds;

@@ -2,6 +2,7 @@
 //!
 //! Use `ratios` to compare contenders.
 
+#[path = "support/contenders.rs"]
 mod contenders;
 
 use contenders::{COUNTS, args_struct, boxed, floor, params, pipeline};

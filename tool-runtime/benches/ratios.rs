@@ -6,6 +6,7 @@
     reason = "a bench stops at the first failure and prints its figures"
 )]
 
+#[path = "support/contenders.rs"]
 mod contenders;
 #[path = "../json/benches/rounds.rs"]
 mod rounds;

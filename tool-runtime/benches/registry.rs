@@ -9,7 +9,9 @@
     reason = "a bench stops at the first failure and prints its figures"
 )]
 
+#[path = "support/listed.rs"]
 mod listed;
+#[path = "support/many_tools.rs"]
 mod many_tools;
 
 use std::hint::black_box;

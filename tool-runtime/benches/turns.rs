@@ -9,6 +9,7 @@
 )]
 
 #[expect(dead_code, reason = "only the floor is measured here")]
+#[path = "support/contenders.rs"]
 mod contenders;
 #[path = "../json/benches/rounds.rs"]
 mod rounds;

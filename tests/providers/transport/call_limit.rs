@@ -8,7 +8,7 @@ use tool_runtime::{ChatReply, ChatRequest, Delta, Message, ModelError};
 
 use crate::provider::{PROVIDERS, Provider, Setup, Shared};
 
-#[path = "../../../tool-runtime/benches/call_streams.rs"]
+#[path = "../../../tool-runtime/benches/support/call_streams.rs"]
 mod call_streams;
 
 fn stream_of(provider: &Provider, calls: usize) -> String {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures the figures that users and the documentation rely on, and fails if one got worse.
 
-`figures.toml` beside this file has the accepted value of each figure. A figure fails if it exceeds
+`accepted.toml` beside this file has the accepted value of each figure. A figure fails if it exceeds
 its value by more than a tenth in three measurements. Other work on the machine only makes figures
 worse, so the least of the measurements counts. With arguments, only the commands that contain one of
-them are measured: `figures.py ratios allocations`.
+them are measured: `measure.py ratios allocations`.
 """
 
 import pathlib
@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tomllib
 
-BENCHES = pathlib.Path(__file__).resolve().parent
-ROOT = BENCHES.parent.parent
+FIGURES = pathlib.Path(__file__).resolve().parent
+ROOT = FIGURES.parents[2]
 MEASUREMENTS = 3
 TOLERANCE = 1.1
 
@@ -51,7 +51,7 @@ def read(tables, figure):
 
 
 def main():
-    commands = tomllib.loads((BENCHES / "figures.toml").read_text())["command"]
+    commands = tomllib.loads((FIGURES / "accepted.toml").read_text())["command"]
     if sys.argv[1:]:
         commands = [it for it in commands if any(word in it["run"] for word in sys.argv[1:])]
     table = []

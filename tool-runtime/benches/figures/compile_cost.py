@@ -21,7 +21,7 @@ import subprocess
 import tempfile
 
 TOOLS = 100
-RUNTIME = pathlib.Path(__file__).resolve().parent.parent
+RUNTIME = pathlib.Path(__file__).resolve().parents[2]
 
 # Each tool has three of these types. No two tools have the same three in the same order.
 TYPES = ["String", "Option<u8>", "Vec<String>", "f64", "bool", "Option<String>", "i64", "u32"]

@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import tempfile
 
-RUNTIME = pathlib.Path(__file__).resolve().parent.parent
+RUNTIME = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = """
 use tool_runtime::*;
 

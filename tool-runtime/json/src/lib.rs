@@ -185,7 +185,7 @@ pub fn parse(text: &str) -> Result<Parsed, ParseError> {
 /// use tool_json::{Options, Risk, parse_with};
 ///
 /// // A file must not be written from a truncated string.
-/// let careful = Options::default().with_max_risk(Risk::Inferred);
+/// let careful = Options::default().max_risk(Risk::Inferred);
 /// assert!(parse_with(r#"{"body": "Dear M"#, &careful).is_err());
 /// ```
 pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
@@ -267,7 +267,7 @@ pub fn parse_as(text: &str, schema: &Value) -> Result<Parsed, ParseError> {
 /// use tool_json::{Level, Options, parse_as_with};
 ///
 /// let schema = serde_json::json!({"type": "object"});
-/// let options = Options::default().with_max_level(Level::Truncation);
+/// let options = Options::default().max_level(Level::Truncation);
 /// assert!(parse_as_with("", &schema, &options).is_err());
 /// ```
 pub fn parse_as_with(text: &str, schema: &Value, options: &Options) -> Result<Parsed, ParseError> {
@@ -324,7 +324,7 @@ pub fn parse_valid(text: &str, schema: &Value) -> Result<Parsed, ParseValidError
 /// use tool_json::{Level, Options, parse_valid_with};
 ///
 /// let schema = serde_json::json!({"type": "object"});
-/// let options = Options::default().with_max_level(Level::Wrapping);
+/// let options = Options::default().max_level(Level::Wrapping);
 /// assert!(parse_valid_with("{a: 1}", &schema, &options).is_err());
 /// ```
 #[cfg(feature = "check")]

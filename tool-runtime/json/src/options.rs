@@ -7,12 +7,12 @@ const DEFAULT_MAX_DEPTH: usize = 127;
 /// The maximum of `max_depth`: values are dropped and serialized by recursion.
 const MAX_DEPTH_LIMIT: usize = 512;
 
-/// The default of `max_len`.
-const DEFAULT_MAX_LEN: usize = 32 << 20;
+/// The default of `max_bytes`.
+const DEFAULT_MAX_BYTES: usize = 32 << 20;
 
-/// The default of `max_repair_len`: a repair can take 128 times the memory of its text, and so at
-/// most 8 times `max_len`.
-const DEFAULT_MAX_REPAIR_LEN: usize = 2 << 20;
+/// The default of `max_repair_bytes`: a repair can take 128 times the memory of its text, and so at
+/// most 8 times `max_bytes`.
+const DEFAULT_MAX_REPAIR_BYTES: usize = 2 << 20;
 
 /// Limits on the text and its repairs; a text that exceeds one is refused.
 ///
@@ -22,7 +22,7 @@ const DEFAULT_MAX_REPAIR_LEN: usize = 2 << 20;
 /// ```
 /// use tool_json::{Level, Options, parse_with};
 ///
-/// let options = Options::default().with_max_level(Level::Wrapping);
+/// let options = Options::default().max_level(Level::Wrapping);
 /// assert!(parse_with("```[1, 2]```", &options).is_ok());
 /// assert!(parse_with("[1, 2,]", &options).is_err());
 /// ```
@@ -38,12 +38,12 @@ pub struct Options {
     /// The maximum number of nested arrays and objects. Default: 127; maximum: 512.
     pub max_depth: usize,
     /// The maximum length of the text in bytes. Default: 32 MiB.
-    pub max_len: usize,
+    pub max_bytes: usize,
     /// The maximum length in bytes of a text that is not valid JSON, or does not fit the schema.
     /// Default: 2 MiB, because a repair takes up to 128 times the memory of its text.
-    pub max_repair_len: usize,
-    /// The maximum number of fixes. Default: unlimited.
-    pub max_fixes: usize,
+    pub max_repair_bytes: usize,
+    /// The maximum number of fixes. Default: `None`, no limit.
+    pub max_fixes: Option<usize>,
 }
 
 impl Default for Options {
@@ -52,9 +52,9 @@ impl Default for Options {
             max_level: Level::Schema,
             max_risk: Risk::Lossy,
             max_depth: DEFAULT_MAX_DEPTH,
-            max_len: DEFAULT_MAX_LEN,
-            max_repair_len: DEFAULT_MAX_REPAIR_LEN,
-            max_fixes: usize::MAX,
+            max_bytes: DEFAULT_MAX_BYTES,
+            max_repair_bytes: DEFAULT_MAX_REPAIR_BYTES,
+            max_fixes: None,
         }
     }
 }
@@ -65,10 +65,10 @@ impl Options {
     /// ```
     /// use tool_json::{Level, Options, parse_with};
     ///
-    /// let strict = Options::default().with_max_level(Level::Strict);
+    /// let strict = Options::default().max_level(Level::Strict);
     /// assert!(parse_with("`[1]`", &strict).is_err());
     /// ```
-    pub const fn with_max_level(mut self, level: Level) -> Self {
+    pub const fn max_level(mut self, level: Level) -> Self {
         self.max_level = level;
         self
     }
@@ -78,10 +78,10 @@ impl Options {
     /// ```
     /// use tool_json::{Options, Risk, parse_with};
     ///
-    /// let careful = Options::default().with_max_risk(Risk::Inferred);
+    /// let careful = Options::default().max_risk(Risk::Inferred);
     /// assert!(parse_with(r#"{"city": "Os"#, &careful).is_err());
     /// ```
-    pub const fn with_max_risk(mut self, risk: Risk) -> Self {
+    pub const fn max_risk(mut self, risk: Risk) -> Self {
         self.max_risk = risk;
         self
     }
@@ -91,10 +91,10 @@ impl Options {
     /// ```
     /// use tool_json::{Options, parse_with};
     ///
-    /// let flat = Options::default().with_max_depth(1);
+    /// let flat = Options::default().max_depth(1);
     /// assert!(parse_with("[[1]]", &flat).is_err());
     /// ```
-    pub const fn with_max_depth(mut self, depth: usize) -> Self {
+    pub const fn max_depth(mut self, depth: usize) -> Self {
         self.max_depth = if depth < MAX_DEPTH_LIMIT { depth } else { MAX_DEPTH_LIMIT };
         self
     }
@@ -104,10 +104,10 @@ impl Options {
     /// ```
     /// use tool_json::{Options, parse_with};
     ///
-    /// assert!(parse_with("[1, 2]", &Options::default().with_max_len(5)).is_err());
+    /// assert!(parse_with("[1, 2]", &Options::default().max_bytes(5)).is_err());
     /// ```
-    pub const fn with_max_len(mut self, len: usize) -> Self {
-        self.max_len = len;
+    pub const fn max_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = bytes;
         self
     }
 
@@ -116,12 +116,12 @@ impl Options {
     /// ```
     /// use tool_json::{Options, parse_with};
     ///
-    /// let options = Options::default().with_max_repair_len(5);
+    /// let options = Options::default().max_repair_bytes(5);
     /// assert!(parse_with("[1, 2]", &options).is_ok());
     /// assert!(parse_with("[1, 2,]", &options).is_err());
     /// ```
-    pub const fn with_max_repair_len(mut self, len: usize) -> Self {
-        self.max_repair_len = len;
+    pub const fn max_repair_bytes(mut self, bytes: usize) -> Self {
+        self.max_repair_bytes = bytes;
         self
     }
 
@@ -130,12 +130,12 @@ impl Options {
     /// ```
     /// use tool_json::{Options, parse_with};
     ///
-    /// let options = Options::default().with_max_fixes(1);
+    /// let options = Options::default().max_fixes(1);
     /// assert!(parse_with("[1, 2,]", &options).is_ok());
     /// assert!(parse_with("[1,, 2,]", &options).is_err());
     /// ```
-    pub const fn with_max_fixes(mut self, fixes: usize) -> Self {
-        self.max_fixes = fixes;
+    pub const fn max_fixes(mut self, fixes: usize) -> Self {
+        self.max_fixes = Some(fixes);
         self
     }
 
@@ -154,48 +154,28 @@ mod tests {
         let options = Options::default();
         for (options, text, expected) in [
             (
-                options.with_max_level(Level::Wrapping),
+                options.max_level(Level::Wrapping),
                 "[1,]",
                 "no repair of this level is allowed: leave out the stray comma at line 1 column 3, near `[1,]`",
             ),
             (
-                options.with_max_risk(Risk::Lossless),
+                options.max_risk(Risk::Lossless),
                 "Here: [1]",
                 "no repair of this risk is allowed: leave out the prose at line 1 column 1, near `Here: [1]`",
             ),
+            (options.max_fixes(0), "[1,]", "no repair is allowed: leave out the stray comma at"),
+            (options.max_fixes(1), "[1,,]", "only one repair is allowed: leave out the stray"),
+            (options.max_fixes(2), "[,1,,]", "only 2 repairs are allowed: leave out the stray"),
+            (options.max_bytes(3), "[12]", "the text is too long: it has 4 bytes; the limit is 3."),
             (
-                options.with_max_fixes(0),
-                "[1,]",
-                "no repair is allowed: leave out the stray comma at",
-            ),
-            (options.with_max_fixes(1), "[1,,]", "only one repair is allowed: leave out the stray"),
-            (
-                options.with_max_fixes(2),
-                "[,1,,]",
-                "only 2 repairs are allowed: leave out the stray",
-            ),
-            (
-                options.with_max_len(3),
-                "[12]",
-                "the text is too long: it has 4 bytes; the limit is 3.",
-            ),
-            (
-                options.with_max_repair_len(3),
+                options.max_repair_bytes(3),
                 "[1,]",
                 "the text is too long to repair: it has 4 bytes; the limit is 3.",
             ),
+            (options.max_depth(1), "[[1]]", "the JSON is nested deeper than 1 level at line 1"),
+            (options.max_depth(1), "[[1],]", "the JSON is nested deeper than 1 level at line 1"),
             (
-                options.with_max_depth(1),
-                "[[1]]",
-                "the JSON is nested deeper than 1 level at line 1",
-            ),
-            (
-                options.with_max_depth(1),
-                "[[1],]",
-                "the JSON is nested deeper than 1 level at line 1",
-            ),
-            (
-                options.with_max_risk(Risk::Inferred),
+                options.max_risk(Risk::Inferred),
                 "[1, [2]",
                 "the text was cut off: it ends before the value does. Send one whole JSON value and",
             ),
@@ -203,7 +183,7 @@ mod tests {
             let message = parse_with(text, &options).unwrap_err().to_string();
             assert!(message.starts_with(expected), "{text}: {message}");
         }
-        let options = options.with_max_level(Level::Truncation);
+        let options = options.max_level(Level::Truncation);
         let schema = serde_json::json!({"type": "array", "items": {"type": "integer"}});
         let message = parse_as_with("[\"1\"]", &schema, &options).unwrap_err().to_string();
         let expected =

@@ -134,7 +134,7 @@ fn coerce_parsed(
     if is_valid && fits_schema(&parsed.value, schema, text.len()) {
         return Ok(parsed);
     }
-    let limit = settings.options.max_repair_len;
+    let limit = settings.options.max_repair_bytes;
     if text.len() > limit {
         return Err(ParseError::too_long_to_repair(text, limit, TypeSet::of_schema(schema)));
     }
@@ -195,12 +195,12 @@ fn parse_inner(
 ) -> Option<InnerValue> {
     let located = match place {
         InnerText::Member => {
-            let options = settings.options.with_max_risk(Risk::Lossless);
+            let options = settings.options.max_risk(Risk::Lossless);
             let settings = ParseSettings { options, keys: SchemaKeys::NONE };
             parse_value(text, expected, &settings, steps)
         }
         InnerText::Arguments => {
-            let options = Options::default().with_max_depth(settings.options.max_depth);
+            let options = Options::default().max_depth(settings.options.max_depth);
             let settings = ParseSettings { options, keys: settings.keys };
             parse_arguments(text, schema, &settings, steps)
         }
@@ -222,11 +222,11 @@ pub(crate) fn parse_value(
     steps: &mut usize,
 ) -> Result<LocatedValue, ParseError> {
     *steps += text.len();
-    let limit = settings.options.max_len;
+    let limit = settings.options.max_bytes;
     if text.len() > limit {
         return Err(ParseError::too_long(text, limit, expected));
     }
-    let limit = settings.options.max_repair_len;
+    let limit = settings.options.max_repair_bytes;
     // Before values are built: those of a damaged text take memory, too.
     if text.len() > limit && !is_json(text) {
         return Err(ParseError::too_long_to_repair(text, limit, expected));

@@ -139,7 +139,7 @@ impl JsonText {
         match self {
             Self::Ready(text) => text,
             Self::Deferred { text, in_prose, json } => json.get_or_init(|| {
-                let options = Options::default().with_max_depth(usize::MAX);
+                let options = Options::default().max_depth(usize::MAX);
                 let mode = RecoveryMode { options, keys: SchemaKeys::NONE, in_prose: *in_prose };
                 // The same parser over the same text gives the same result.
                 match recover::<NodeBuilder>(text, 0, text.len(), mode, &mut 0) {

@@ -258,7 +258,7 @@ fn lossless_reading_has_one_source() {
             }
         }
     }
-    let options = Options::default().with_max_risk(Risk::Lossless);
+    let options = Options::default().max_risk(Risk::Lossless);
     let mut shared = 0;
     for (text, sources) in &sources {
         // Valid JSON has one meaning, whatever it was made of.

@@ -7,7 +7,7 @@ use tool_json::{Options, Parsed, Risk, parse, parse_with};
 
 /// Parses with the limit of tools that have side effects.
 fn parse_for_write(text: &str) -> Option<Parsed> {
-    parse_with(text, &Options::default().with_max_risk(Risk::Inferred)).ok()
+    parse_with(text, &Options::default().max_risk(Risk::Inferred)).ok()
 }
 
 /// The JSON of an object whose text escapes line breaks and double quotes, but no backslashes.

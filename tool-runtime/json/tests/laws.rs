@@ -409,23 +409,23 @@ proptest! {
             for (options, expected) in [
                 (Options::default(), parsed.clone().ok()),
                 (
-                    Options::default().with_max_level(level),
+                    Options::default().max_level(level),
                     is_within(|parsed, level, _, _| parsed.level() <= level),
                 ),
                 (
-                    Options::default().with_max_risk(risk),
+                    Options::default().max_risk(risk),
                     is_within(|parsed, _, risk, _| parsed.risk() <= risk),
                 ),
                 (
-                    Options::default().with_max_fixes(fixes),
+                    Options::default().max_fixes(fixes),
                     is_within(|parsed, _, _, fixes| parsed.fixes.len() <= fixes),
                 ),
-                (Options::default().with_max_len(text.len()), parsed.clone().ok()),
+                (Options::default().max_bytes(text.len()), parsed.clone().ok()),
             ] {
                 prop_assert_eq!(parse_with(&text, &options).ok(), expected, "{} with {:?}", text, options);
             }
             if let Some(short) = text.len().checked_sub(1) {
-                prop_assert!(parse_with(&text, &Options::default().with_max_len(short)).is_err());
+                prop_assert!(parse_with(&text, &Options::default().max_bytes(short)).is_err());
             }
         }
     }

@@ -20,7 +20,7 @@ fn schema() -> Value {
 
 #[test]
 fn text_with_a_second_reading_is_refused() {
-    let options = Options::default().with_max_risk(Risk::Inferred);
+    let options = Options::default().max_risk(Risk::Inferred);
     for text in [
         // A curly quote may close the string.
         r#"{"query": "Oslo“, "limit": 1}"#,

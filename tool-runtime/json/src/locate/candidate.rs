@@ -64,7 +64,7 @@ impl<'t> Scan<'t, '_> {
     pub(super) fn mode(&self, in_prose: bool) -> RecoveryMode<'t> {
         let mut mode = self.settings.mode(in_prose);
         let depth = self.settings.options.max_depth;
-        mode.options = Options::default().with_max_depth(depth);
+        mode.options = Options::default().max_depth(depth);
         mode
     }
 

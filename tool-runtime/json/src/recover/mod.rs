@@ -177,7 +177,7 @@ impl RecoveryError {
 pub(super) fn check_fix(options: &Options, fix: &Fix, count: usize) -> Result<(), RecoveryError> {
     let is_allowed = fix.level() <= options.max_level
         && fix.risk() <= options.max_risk
-        && count < options.max_fixes;
+        && options.max_fixes.is_none_or(|most| count < most);
     if is_allowed { Ok(()) } else { Err(limit_error(options, fix)) }
 }
 
@@ -188,7 +188,7 @@ fn limit_error(options: &Options, fix: &Fix) -> RecoveryError {
     } else if fix.risk() > options.max_risk {
         "no repair of this risk is allowed".to_owned()
     } else {
-        match options.max_fixes {
+        match options.max_fixes.unwrap_or_default() {
             0 => "no repair is allowed".to_owned(),
             1 => "only one repair is allowed".to_owned(),
             most => format!("only {most} repairs are allowed"),

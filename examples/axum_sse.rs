@@ -24,7 +24,7 @@ use axum::routing::{get, post};
 use axum::serve::ListenerExt as _;
 use futures_util::{Stream, StreamExt as _};
 use tokio::net::TcpListener;
-use tool_runtime::agent::session::{ConcurrentRuns, MemoryStore, Session, SessionError};
+use tool_runtime::agent::session::{ConcurrentRuns, MemorySessions, Session, SessionError};
 use tool_runtime::agent::{RunStream, StreamItem};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::event::{EventKind, ModelEvent, RunEvent, ToolEvent};
@@ -57,7 +57,7 @@ async fn buy_coat(
 #[derive(Clone)]
 struct App {
     agent: Agent,
-    sessions: MemoryStore,
+    sessions: MemorySessions,
 }
 
 impl App {
@@ -217,7 +217,7 @@ impl ChatModel for Scripted {
     }
 }
 
-pub fn routes(agent: Agent, sessions: MemoryStore) -> Router {
+pub fn routes(agent: Agent, sessions: MemorySessions) -> Router {
     // Calls that need an approval wait for one, in the session.
     let agent = agent.policy(Policy::new().approver(AskLater));
     Router::new()
@@ -235,7 +235,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("run {} ended: {}", event.origin.run, code.as_deref().unwrap_or("answered"));
         }
     });
-    let app = routes(agent, MemoryStore::new());
+    let app = routes(agent, MemorySessions::new());
     let listener = TcpListener::bind("127.0.0.1:3000").await?;
     println!("listening on http://{}", listener.local_addr()?);
     serve(listener, app).await?;

@@ -11,7 +11,7 @@ use tool_runtime::{Agent, ChatReply, EffectRecord, ScriptedModel, ToolContext, T
 use tool_runtime::{tool, tools};
 
 /// Pays a bill.
-#[tool(idempotent, retries = 2)]
+#[tool(idempotent, max_retries = 2)]
 async fn pay(
     /// The recipient.
     to: String,

@@ -39,7 +39,7 @@ async fn send(to: &str) -> String {
 }
 
 /// Looks up a price. The first two attempts fail.
-#[tool(effect = "read", idempotent, retries = 3)]
+#[tool(effect = "read", idempotent, max_retries = 3)]
 async fn price(ctx: &ToolContext) -> Result<&'static str, ToolError> {
     match ctx.attempt() {
         1 => Err(ToolError::transient("the connection failed")),
@@ -71,10 +71,10 @@ fn dispatcher() -> Result<Dispatcher, RegistryError> {
         });
     let policy = Policy::new()
         .permissions(permissions)
-        .concurrency(Concurrency::default().all(8).tool("draw", 1))
+        .concurrency(Concurrency::default().max_calls(8).max_tool_calls("draw", 1))
         .rate_limits(RateLimits::default().all(RateLimit::per_second(100)))
         .breakers(Breakers::default().each(Breaker::after(2).cool_down(Duration::from_secs(1))))
-        .batch_deadline(Duration::from_secs(10));
+        .batch_timeout(Duration::from_secs(10));
     Ok(Dispatcher::new(registry).policy(policy).extension(WeatherRequests(AtomicU32::new(0))))
 }
 

@@ -21,7 +21,7 @@ use tool_runtime::{
 };
 
 /// Returns the weather forecast for a city.
-#[tool(effect = "read", idempotent, retries = 2)]
+#[tool(effect = "read", idempotent, max_retries = 2)]
 async fn forecast(city: String, days: u8, ctx: &ToolContext) -> Result<String, ToolError> {
     sleep(Duration::from_millis(90)).await;
     if city == "Bergen" && ctx.attempt() == 1 {
@@ -114,7 +114,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             steering.push_untrusted("a mail", "Nothing before eight.");
             let agent = Agent::new(Slow(script()), tools![forecast, trains, rooms, price, book])
                 .system("You plan trips.")
-                .limits(Limits::default().cost(1.0, prices))
+                .limits(Limits::default().max_cost(1.0, prices))
                 .steering(&steering)
                 .observer(recorder.clone());
             #[cfg(feature = "terminal")]

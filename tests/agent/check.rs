@@ -274,7 +274,7 @@ fn every_rule_that_applies_to_no_tool_is_reported() {
     let matched = Policy::new()
         .permissions(Permissions::default().provider("shop", Permission::Allow))
         .rate_limits(RateLimits::default().tool("count_orders", limit).provider("shop", limit))
-        .concurrency(Concurrency::default().tool("now", 1).provider("shop", 1))
+        .concurrency(Concurrency::default().max_tool_calls("now", 1).max_provider_calls("shop", 1))
         .breakers(Breakers::default().each(breaker).provider("shop", breaker));
     let check = |registry: &Registry, policy: Policy| {
         lines(&Agent::new(Picky::default(), registry.clone()).policy(policy).extension(Database))
@@ -297,12 +297,12 @@ fn every_rule_that_applies_to_no_tool_is_reported() {
             near_shop,
         ),
         (
-            Policy::new().concurrency(Concurrency::default().tool("nwo", 1)),
+            Policy::new().concurrency(Concurrency::default().max_tool_calls("nwo", 1)),
             "concurrency limit of `nwo`",
             near_now,
         ),
         (
-            Policy::new().concurrency(Concurrency::default().provider("bank", 1)),
+            Policy::new().concurrency(Concurrency::default().max_provider_calls("bank", 1)),
             "concurrency limit of provider `bank`",
             "",
         ),

@@ -171,7 +171,7 @@ async fn discovered_tools_follow_heavier_tools() {
             ScriptedTurn::new(ChatReply::default().call("b", "{}")).expect_tools(after.clone()),
             ScriptedTurn::new(ChatReply::text("Done.")).expect_tools(after).expect_last("Done."),
         ]);
-        let selector = ByWeight::new(bytes * 2).byte_budget(room);
+        let selector = ByWeight::new(bytes * 2).max_found_bytes(room);
         Agent::new(model, five()).selector(selector).run("Go").await.unwrap();
     }
 }
@@ -214,7 +214,7 @@ async fn definitions_are_byte_identical_while_the_set_is_unchanged() {
         #[cfg(feature = "search")]
         Box::new(|agent| agent.selector(tool_runtime::registry::BySearch::new().always(["c"]))),
         #[cfg(feature = "search")]
-        Box::new(|agent| agent.selector(tool_runtime::registry::BySearch::new().best_matches(2))),
+        Box::new(|agent| agent.selector(tool_runtime::registry::BySearch::new().max_matches(2))),
         Box::new(|agent| agent.selector(choice(|all| all.tools.iter().rev().copied().collect()))),
         Box::new(|agent| agent.selector(choice(|_| panic!("on purpose")))),
     ];
@@ -326,8 +326,8 @@ async fn selectors_offer_tools_of_providers_by_the_names_of_models() {
 
             // Without a search tool, all tools are offered.
             expect_offer(&registry, BySearch::new(), all).await;
-            expect_offer(&registry, BySearch::new().best_matches(9), matching).await;
-            expect_offer(&registry, BySearch::new().always(["alpha"]).best_matches(9), all).await;
+            expect_offer(&registry, BySearch::new().max_matches(9), matching).await;
+            expect_offer(&registry, BySearch::new().always(["alpha"]).max_matches(9), all).await;
 
             registry.register(Arc::new(SearchTools::new())).unwrap();
             let with_search = |names: &[&'static str]| {
@@ -339,8 +339,8 @@ async fn selectors_offer_tools_of_providers_by_the_names_of_models() {
             expect_offer(&registry, BySearch::new(), &with_search(&[])).await;
             let always = BySearch::new().always(["beta"]);
             expect_offer(&registry, always, &with_search(matching)).await;
-            let best_matches = BySearch::new().best_matches(9);
-            expect_offer(&registry, best_matches, &with_search(matching)).await;
+            let max_matches = BySearch::new().max_matches(9);
+            expect_offer(&registry, max_matches, &with_search(matching)).await;
         }
     }
 }

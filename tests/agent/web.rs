@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tool_runtime::agent::AnswerValidator;
-use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::event::{EventKind, RunEvent};
 use tool_runtime::models::DeltaSink;
 use tool_runtime::{
@@ -24,7 +24,7 @@ use tool_runtime::{
 mod axum_sse;
 
 /// Serves runs of this agent, and returns the address.
-async fn serve(agent: Agent, sessions: MemoryStore) -> String {
+async fn serve(agent: Agent, sessions: MemorySessions) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum_sse::serve(listener, routes(agent, sessions)).await.unwrap() });
@@ -134,7 +134,7 @@ impl AnswerValidator for IsFour {
 async fn rejected_reply_is_discarded() {
     let model = ScriptedModel::new([ChatReply::text("No idea."), ChatReply::text("Four.")]);
     let agent = Agent::new(model, Tools::new()).answer_validator(IsFour);
-    let url = serve(agent, MemoryStore::default()).await;
+    let url = serve(agent, MemorySessions::default()).await;
     let mut client = Client::post(&format!("{url}/ask"), "Two and two?").await;
     for (event, data) in [
         ("text", "No idea."),
@@ -150,7 +150,7 @@ async fn rejected_reply_is_discarded() {
 async fn tokens_of_a_run_reach_the_client_one_by_one() {
     let (release, pieces) = unbounded_channel();
     let agent = Agent::new(Gated(Mutex::new(pieces)), Tools::new());
-    let url = serve(agent, MemoryStore::new()).await;
+    let url = serve(agent, MemorySessions::new()).await;
     let mut client = Client::post(&format!("{url}/ask"), "What should I wear?").await;
     assert_pieces_arrive_one_by_one(&mut client, release).await;
 }
@@ -159,7 +159,7 @@ async fn tokens_of_a_run_reach_the_client_one_by_one() {
 async fn tokens_of_a_session_reach_the_client_one_by_one() {
     let (release, pieces) = unbounded_channel();
     let agent = Agent::new(Gated(Mutex::new(pieces)), Tools::new());
-    let store = MemoryStore::new();
+    let store = MemorySessions::new();
     let url = serve(agent.clone(), store.clone()).await;
     let mut client = Client::post(&format!("{url}/sessions/ada"), "What should I wear?").await;
     assert_pieces_arrive_one_by_one(&mut client, release).await;
@@ -219,7 +219,7 @@ async fn assert_disconnect_cancels(
 #[tokio::test]
 async fn run_and_call_are_cancelled_when_the_client_disconnects() {
     let (agent, reported, ended) = watching();
-    let url = serve(agent, MemoryStore::new()).await;
+    let url = serve(agent, MemorySessions::new()).await;
     let client = Client::post(&format!("{url}/ask"), "Watch.").await;
     assert_disconnect_cancels(client, reported, ended).await;
 }
@@ -227,7 +227,7 @@ async fn run_and_call_are_cancelled_when_the_client_disconnects() {
 #[tokio::test]
 async fn session_run_is_cancelled_on_disconnect_and_can_be_resumed() {
     let (agent, reported, ended) = watching();
-    let store = MemoryStore::new();
+    let store = MemorySessions::new();
     let url = serve(agent, store.clone()).await;
     let client = Client::post(&format!("{url}/sessions/ada"), "Watch.").await;
     assert_disconnect_cancels(client, reported, ended).await;
@@ -252,7 +252,7 @@ async fn pay(to: String) -> String {
 
 #[tokio::test]
 async fn call_is_approved_over_http_by_another_server() {
-    let store = MemoryStore::new();
+    let store = MemorySessions::new();
     let agent = |replies: Vec<ChatReply>| Agent::new(ScriptedModel::new(replies), tools![pay]);
     let call = ChatReply::default().call("pay", r#"{"to": "Ada"}"#);
     let first = serve(agent(vec![call]), store.clone()).await;
@@ -284,7 +284,7 @@ async fn call_is_approved_over_http_by_another_server() {
 #[tokio::test]
 async fn second_request_to_a_session_is_refused() {
     let (agent, mut reported, _) = watching();
-    let url = serve(agent, MemoryStore::new()).await;
+    let url = serve(agent, MemorySessions::new()).await;
     let mut client = Client::post(&format!("{url}/sessions/ada"), "Watch.").await;
     client.expect("call", "watch({})").await;
     assert_eq!(with_timeout(reported.recv()).await, Some("started"));

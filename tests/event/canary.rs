@@ -29,7 +29,7 @@ struct Nested {
 }
 
 /// Leaks its arguments in every way.
-#[tool(effect = "read", idempotent, retries = 1)]
+#[tool(effect = "read", idempotent, max_retries = 1)]
 async fn leak(
     /// The name of the user.
     user: String,
@@ -195,12 +195,12 @@ async fn read(behaviors: &[&str], word: &str, key: &str) -> Vec<(&'static str, S
     let agent = Agent::new(ScriptedModel::new(replies), tools![leak, forbidden])
         .system(format!("The key is {key}."))
         .steering(&steering)
-        .limits(Limits::default().repeats(None))
+        .limits(Limits::default().max_repeats(None))
         .policy(
             Policy::new()
                 .secrets([key])
                 .approver(DenyingApprover)
-                .output_limit(100 + word.len() / 2),
+                .max_output_bytes(100 + word.len() / 2),
         )
         .extension(Key(key.to_owned()))
         .observer(recorder.clone())

@@ -247,7 +247,7 @@ fn event_is_one_flat_object_and_deserializes() {
 }
 
 /// Fails the first time.
-#[tool(effect = "read", idempotent, retries = 1)]
+#[tool(effect = "read", idempotent, max_retries = 1)]
 async fn flaky(ctx: &ToolContext) -> Result<&'static str, ToolError> {
     match ctx.attempt() {
         1 => Err(ToolError::transient("not now")),

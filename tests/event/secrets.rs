@@ -363,7 +363,7 @@ async fn nested_results_are_redacted_for_the_model_only() {
 async fn secret_at_the_output_limit_is_redacted() {
     // The output limit falls within the secret.
     let dispatcher =
-        dispatcher(tools![reveal]).policy(Policy::new().secrets(["topsecret"]).output_limit(8));
+        dispatcher(tools![reveal]).policy(Policy::new().secrets(["topsecret"]).max_output_bytes(8));
     let executions = dispatcher.dispatch(vec![ToolCall::new("1", "reveal", "{}")]).await;
     assert!(!executions[0].result.text.contains("tops"), "{}", executions[0].result.text);
     assert_eq!(executions[0].full_text.as_deref(), Some("[redacted]"));

@@ -66,7 +66,7 @@ async fn dropped_wait_leaves_the_process_running() {
 #[tokio::test]
 async fn shutdown_goes_as_far_as_needed() {
     let quick =
-        |close, terminate| Shutdown::default().after_close(close).after_terminate(terminate);
+        |close, terminate| Shutdown::default().close_timeout(close).terminate_timeout(terminate);
     let sleeps = "echo ready; while :; do sleep 1000 & wait; done";
     for (name, script, steps, code, signal) in [
         ("reads", "echo ready; cat".to_owned(), quick(LONG, LONG), Some(0), None),
@@ -100,7 +100,7 @@ async fn shutdown_drops_unread_output() {
     let script =
         "echo ready; cat; i=0; while [ $i -lt 20000 ]; do echo 'more text'; i=$((i+1)); done";
     let (mut child, _) = started("talkative", script).await;
-    let steps = Shutdown::default().after_close(LONG);
+    let steps = Shutdown::default().close_timeout(LONG);
     assert!(child.shutdown(steps).await.unwrap().success());
 }
 

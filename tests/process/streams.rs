@@ -100,7 +100,7 @@ async fn stderr_is_read_all_the_time_and_its_tail_is_kept() {
     let script = r"i=0; while [ $i -lt 20000 ]; do echo 'a line of text' >&2; i=$((i+1)); done;
         echo 'a long line, longer than all others' >&2; printf 'the \377 end' >&2; echo done; cat";
     let mut child = shell(script)
-        .stderr_tail_bytes(11)
+        .max_stderr_bytes(11)
         .max_line_bytes(20)
         .on_stderr_line(move |line| sink.lock().unwrap().push(line.to_owned()))
         .spawn()

@@ -155,7 +155,7 @@ async fn turns_offer_a_tenth_of_the_bytes_in_stable_order() {
     let snapshot = registry.snapshot();
     let tools = snapshot.definitions();
     let all = bytes(&tools);
-    let selector = BySearch::new().always(["get_current_weather"]).best_matches(5);
+    let selector = BySearch::new().always(["get_current_weather"]).max_matches(5);
     let mut largest = 0;
     for QueryRecord { query, .. } in lines::<QueryRecord>("queries.jsonl").into_iter().step_by(10) {
         let mut turn = Turn::new(vec![Message::user(query.as_str())], 9);
@@ -236,7 +236,7 @@ fn offered_tools_stay_within_the_byte_budget() {
     let size = definition_bytes(&more[0]);
     let tools: Vec<_> = [&more[0], &pinned, &more[1], &more[2]].to_vec();
     let mut turn = Turn::new(vec![Message::user("Go")], 9);
-    let selector = BySearch::new().byte_budget(2 * size);
+    let selector = BySearch::new().max_bytes(2 * size);
     let mut offer = |pulled: &str| -> Vec<String> {
         turn.add_discovered_tools([pulled.to_owned()]);
         let known = turn.offered_tools().clone();
@@ -257,7 +257,7 @@ fn offered_tools_stay_within_the_byte_budget() {
 fn matches_of_earlier_messages_stay_offered() {
     let tools = thousand();
     let tools: Vec<_> = tools.iter().collect();
-    let selector = BySearch::new().best_matches(3);
+    let selector = BySearch::new().max_matches(3);
     let mut turn = Turn::new(vec![Message::user("Go")], 9);
     let mut before = String::new();
     for text in ["play some music", "book a flight", "", "play some music"] {
@@ -440,10 +440,10 @@ async fn all_tools_are_offered_without_a_search_tool() {
     offered(BySearch::new(), &["a", "b", "c"]).await;
     offered(BySearch::new().always(["c"]), &["a", "b", "c"]).await;
     // The heaviest tools are offered, the same on each turn.
-    offered(BySearch::new().byte_budget(size), &["b"]).await;
-    offered(BySearch::new().byte_budget(2 * size).always(["c"]), &["a", "b", "c"]).await;
+    offered(BySearch::new().max_bytes(size), &["b"]).await;
+    offered(BySearch::new().max_bytes(2 * size).always(["c"]), &["a", "b", "c"]).await;
     // With an explicit number of matches, the fallback does not apply.
-    offered(BySearch::new().best_matches(1), &[]).await;
+    offered(BySearch::new().max_matches(1), &[]).await;
 
     registry.register(Arc::new(SearchTools::new())).unwrap();
     offered(BySearch::new(), &["search_tools"]).await;

@@ -229,7 +229,8 @@ async fn run_data_never_becomes_markup() {
         steering.push_untrusted(text, text);
         let agent = Agent::new(model, tools![echo]).system(text).name(text).steering(&steering);
         let prices = Prices { input: 1.0, cached: 1.0, output: 1.0 };
-        let agent = agent.limits(Limits::default().cost(1.0, prices)).observer(recorder.clone());
+        let agent =
+            agent.limits(Limits::default().max_cost(1.0, prices)).observer(recorder.clone());
         agent.extract::<String>(text).await.unwrap();
         recorder
     }

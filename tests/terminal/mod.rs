@@ -49,7 +49,7 @@ fn without_times(line: &str) -> String {
 }
 
 /// Returns the time.
-#[tool(effect = "read", idempotent, retries = 1)]
+#[tool(effect = "read", idempotent, max_retries = 1)]
 async fn time(city: String, ctx: &ToolContext) -> Result<String, ToolError> {
     match (city.as_str(), ctx.attempt()) {
         ("Bergen", 1) => Err(ToolError::transient("the line is dead")),
@@ -169,14 +169,14 @@ async fn cost_is_shown_at_the_end_of_a_run() {
     let prices = Prices { input: 3.0, cached: 0.3, output: 10.0 };
     let model = ScriptedModel::new([ChatReply::text("Noon.").usage(Usage::new(7, 3))]);
     let output = Output::default();
-    let agent = Agent::new(model, tools![time]).limits(Limits::default().cost(1.0, prices));
+    let agent = Agent::new(model, tools![time]).limits(Limits::default().max_cost(1.0, prices));
     agent.observer(Terminal::plain(output.clone())).run("Now?").await.unwrap();
     assert_eq!(output.lines()[2], "✓ run  *  7 → 3 tokens  cost 0.000051");
 
     // A run without usage shows no cost.
     let output = Output::default();
     let agent = Agent::new(ScriptedModel::new([] as [ChatReply; 0]), tools![time]);
-    let agent = agent.limits(Limits::default().cost(1.0, prices));
+    let agent = agent.limits(Limits::default().max_cost(1.0, prices));
     agent.observer(Terminal::plain(output.clone())).run("Now?").await.unwrap_err();
     assert!(!output.lines()[1].contains("cost"), "{:?}", output.lines());
 }

@@ -9,7 +9,7 @@ fn interrupted_reply_ends_its_line() {
     let terminal = Terminal::with_target(ProgressDrawTarget::term_like(Box::new(screen.clone())));
     let mut writer = terminal.writer();
     let ended = |code: &str| json!({ "duration_us": 0, "code": code, "error": code });
-    for code in ["MODEL", "TIME_LIMIT", "DROPPED"] {
+    for code in ["MODEL", "TIMEOUT", "DROPPED"] {
         terminal.observe(&event(0, "model.requested", json!({})));
         write!(writer, "It is no").unwrap();
         terminal.observe(&event(0, "run.finished", ended(code)));
@@ -26,7 +26,7 @@ fn interrupted_reply_ends_its_line() {
         "It is no",
         "✗ run  *  MODEL",
         "It is no",
-        "✗ run  *  TIME_LIMIT",
+        "✗ run  *  TIMEOUT",
         "It is no",
         "✗ run  *  DROPPED",
         "No",

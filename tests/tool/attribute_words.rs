@@ -16,7 +16,7 @@ fn offline() -> Availability {
     idempotent,
     sequential,
     timeout = "2m",
-    retries = 3,
+    max_retries = 3,
     rate_limit = "10/min",
     permission = "ask",
     requires("filesystem", "network"),
@@ -57,7 +57,7 @@ fn each_attribute_word_is_in_the_definition() {
     assert_eq!(definition.effect, Effect::Write);
     assert!(definition.idempotent && definition.sequential && !definition.pure);
     assert_eq!(definition.timeout, Some(Duration::from_secs(120)));
-    assert_eq!(definition.retries, 3);
+    assert_eq!(definition.max_retries, 3);
     assert_eq!(definition.rate_limit, Some(RateLimit { times: 10, per: Duration::from_secs(60) }));
     assert_eq!(definition.permission, Permission::Ask);
     assert_eq!(definition.requires, ["filesystem", "network"]);
@@ -91,7 +91,10 @@ fn unannotated_tool_gets_careful_defaults() {
     assert_eq!(definition.title, None);
     assert_eq!(definition.effect, Effect::External);
     assert!(!definition.idempotent && !definition.sequential && !definition.pure);
-    assert_eq!((definition.timeout, definition.retries, definition.rate_limit), (None, 0, None));
+    assert_eq!(
+        (definition.timeout, definition.max_retries, definition.rate_limit),
+        (None, 0, None)
+    );
     assert_eq!(definition.permission, Permission::Allow);
     assert!(definition.requires.is_empty());
     assert_eq!(definition.repair, Repair::Inferred);

@@ -174,7 +174,7 @@ fn setters_set_the_members_of_a_serialized_definition() {
         .permission(Permission::Ask)
         .requires("network")
         .requires("calendar")
-        .retries(2)
+        .max_retries(2)
         .rate_limit(RateLimit::per_minute(10))
         .timeout(Duration::from_secs(5))
         .finds_tools()
@@ -190,7 +190,7 @@ fn setters_set_the_members_of_a_serialized_definition() {
         "sequential": true,
         "permission": "ask",
         "requires": ["network", "calendar"],
-        "retries": 2,
+        "max_retries": 2,
         "rate_limit": "10/min",
         "timeout": "5s",
         "finds_tools": true,

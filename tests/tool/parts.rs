@@ -78,7 +78,7 @@ async fn image_beyond_the_media_limit_is_a_note() {
         for (limit, expected) in
             [(3, image().into()), (2, ContentPart::text("[left out: image/png, 3 bytes]"))]
         {
-            let execution = run(Policy::new().media_limit(limit), "report", arguments).await;
+            let execution = run(Policy::new().max_media_bytes(limit), "report", arguments).await;
             assert_eq!(execution.result.parts[at], expected, "{limit}");
         }
     }
@@ -86,7 +86,7 @@ async fn image_beyond_the_media_limit_is_a_note() {
 
 #[tokio::test]
 async fn texts_of_all_parts_share_the_output_limit() {
-    let policy = Policy::new().output_limit(30);
+    let policy = Policy::new().max_output_bytes(30);
     let execution = run(policy, "report", r#"{"fails": false}"#).await;
     let [ContentPart::Image(_), ContentPart::Resource(_), ContentPart::Text { text }] =
         &execution.result.parts[..]
@@ -106,7 +106,7 @@ async fn numbers() -> Vec<u32> {
 
 #[tokio::test]
 async fn structured_value_of_json_is_complete_despite_the_output_limit() {
-    let execution = run(Policy::new().output_limit(100), "numbers", "{}").await;
+    let execution = run(Policy::new().max_output_bytes(100), "numbers", "{}").await;
     assert_eq!(execution.result.structured_value(), None);
     assert_eq!(execution.structured_value(), Some((0..1_000).collect()));
 }

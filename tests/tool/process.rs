@@ -143,7 +143,7 @@ async fn command_returns_status_and_output() {
     assert_eq!(shell("cat").output().await.unwrap().stdout, "");
     let large = "x".repeat(1 << 20);
     assert!(shell("true").stdin(large.clone()).output().await.unwrap().status.success());
-    let cut = shell("cat").stdin(large).output_limit(10).output().await.unwrap().stdout;
+    let cut = shell("cat").stdin(large).max_output_bytes(10).output().await.unwrap().stdout;
     assert_eq!(cut, "xxxxx\n[… 1048566 bytes left out …]\nxxxxx");
 
     let location = shell("pwd; echo $HOME$TOOL").env_clear().env("TOOL", "t").current_dir("/");
@@ -191,7 +191,7 @@ async fn environment_of_a_command_is_not_recorded() {
 #[tool]
 async fn write_secret(before: u32, ctx: &ToolContext) -> Result<String, ToolError> {
     let text = format!("{}{SECRET}{}{SECRET}", ".".repeat(before as usize), "-".repeat(200));
-    let output = ctx.command("printf").args(["%s", &text]).output_limit(60).output().await?;
+    let output = ctx.command("printf").args(["%s", &text]).max_output_bytes(60).output().await?;
     output.into_text()
 }
 

@@ -39,7 +39,7 @@ fn main() {
 async fn least_time(line: &str, secrets: usize) -> Duration {
     let keys = (0..secrets).map(|number| format!("sk-{number:08}-Zq7vR2xK9"));
     let dispatcher = Dispatcher::new(Registry::try_from(tools![text]).unwrap())
-        .policy(Policy::new().secrets(keys).output_limit(SIZE * 2))
+        .policy(Policy::new().secrets(keys).max_output_bytes(SIZE * 2))
         .extension(Text(line.repeat(SIZE / line.len())));
     let mut least = Duration::MAX;
     for _ in 0..ROUNDS {

@@ -102,7 +102,7 @@ fn search() {
             SelectorInput::new(&tools).user_text("play music").discovered(&found).offered(&found);
         let selectors: [&dyn Selector; 3] = [
             &BySearch::new().always(["now"]),
-            &BySearch::new().best_matches(5),
+            &BySearch::new().max_matches(5),
             &ByWeight::new(16 << 10),
         ];
         let selected = selectors.map(|selector| least(&mut || drop(selector.select(selection))));

@@ -113,7 +113,7 @@ fn reply_with_calls(count: usize) -> ChatReply {
 fn per_call(count: usize, portion: usize) -> f64 {
     let reply = reply_with_calls(count);
     let run = || {
-        let limits = Limits::default().calls_per_reply(None);
+        let limits = Limits::default().max_calls_per_reply(None);
         let mut turn = Turn::new(vec![Message::user("Go")], 20).with_limits(limits);
         let reply = reply.clone();
         let start = Instant::now();
@@ -134,7 +134,7 @@ fn per_call(count: usize, portion: usize) -> f64 {
 fn per_dispatched_call(runtime: &Runtime, count: usize) -> f64 {
     let run = || {
         let model = ScriptedModel::new([reply_with_calls(count), ChatReply::text("Done.")]);
-        let limits = Limits::default().calls_per_reply(None);
+        let limits = Limits::default().max_calls_per_reply(None);
         let agent = Agent::new(model, tools![add]).limits(limits);
         let start = Instant::now();
         black_box(runtime.block_on(agent.run("Go")).unwrap());

@@ -126,7 +126,7 @@ async fn everything_that_decides_knows_agent_run_session_and_metadata() {
         .extension(notes.clone())
         .extension(Color("red"))
         .observer(recorder.clone());
-    let session = agent.session(MemoryStore::default(), "chat");
+    let session = agent.session(MemorySessions::default(), "chat");
     let prompt = Prompt::from("Go").metadata("user", "ada").metadata("tenant", 7);
     session.run(prompt).await.unwrap();
 
@@ -287,7 +287,7 @@ async fn remote_dispatcher_receives_agent_session_and_metadata() {
     let model = script([ChatReply::default().call("echo", "{}"), ChatReply::text("Done.")]);
     let agent =
         Agent::new(model, tools![echo]).name("ada").dispatch_with(Remote(Arc::clone(&received)));
-    let session = agent.session(MemoryStore::default(), "chat");
+    let session = agent.session(MemorySessions::default(), "chat");
     session.run(Prompt::from("Go").metadata("user", "ada")).await.unwrap();
     let expected = RunInfo::default().agent("ada").session("chat").metadata("user", "ada");
     assert_eq!(received.lock().unwrap().as_deref(), Some(&expected));

@@ -146,7 +146,8 @@ async fn reason_of_an_invalid_value_is_emitted() {
 #[tokio::test]
 async fn finished_event_carries_usage_cost_and_duration() {
     let prices = Prices { input: 3.0, cached: 0.3, output: 15.0 };
-    let limits = |iterations| Limits::default().iterations(iterations).cost(f64::INFINITY, prices);
+    let limits =
+        |iterations| Limits::default().max_iterations(iterations).max_cost(f64::INFINITY, prices);
     let replies = || {
         script([
             echo_call("a").usage(Usage::new(1_000, 10)),
@@ -176,7 +177,7 @@ async fn finished_event_carries_usage_cost_and_duration() {
     // Without prices, the cost is unknown.
     assert_eq!(Agent::new(replies(), tools![echo]).run("Go").await.unwrap().cost, None);
     // A small cost is not rounded to zero.
-    let limits = Limits::default().cost(0.000_03, prices);
+    let limits = Limits::default().max_cost(0.000_03, prices);
     let stopped = Agent::new(script([echo_call("a").usage(Usage::new(10, 1))]), tools![echo]);
     let stopped = stopped.limits(limits).run("Go").await.unwrap_err();
     assert_eq!(stopped.reason.to_string(), "cost limit exceeded: spent 0.000045 of 0.00003");

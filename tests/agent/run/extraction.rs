@@ -51,7 +51,7 @@ async fn answer_is_extracted_as_a_value() {
     let cold = || ChatReply::text(r#"{"city": "hunter22", "degrees": -100}"#);
     let agent = Agent::new(script([bad(), cold()]), Tools::new())
         .policy(Policy::new().secrets(["hunter22"]));
-    let stopped = agent.answer_attempts(2).extract::<Warmth>("?").await.unwrap_err();
+    let stopped = agent.max_answer_attempts(2).extract::<Warmth>("?").await.unwrap_err();
     let expected = r#"the run stopped: extraction failed after 2 attempts: this is wrong with it:
 - `degrees`: expected an integer from -90 to 60, got -100; last reply: {"city": "[redacted]", "degrees": -100}"#;
     assert_eq!(stopped.to_string(), expected);
@@ -65,7 +65,7 @@ async fn answer_is_extracted_as_a_value() {
     );
     // A long reply is shortened.
     let agent = Agent::new(script([ChatReply::text("é".repeat(5_000))]), Tools::new());
-    let stopped = agent.answer_attempts(1).extract::<Warmth>("?").await.unwrap_err();
+    let stopped = agent.max_answer_attempts(1).extract::<Warmth>("?").await.unwrap_err();
     assert!(stopped.to_string().len() < 800, "{stopped}");
 
     // A value that is no object is wrapped in one.
@@ -237,7 +237,8 @@ async fn value_is_requested_only_if_there_is_a_message_to_answer() {
     let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
     // A budget of zero.
     let (agent, run_events) = with_run_events(Agent::new(script([good()]), Tools::new()));
-    let stopped = agent.limits(Limits::default().tokens(0)).extract::<Person>("Ada is 36.").await;
+    let stopped =
+        agent.limits(Limits::default().max_tokens(0)).extract::<Person>("Ada is 36.").await;
     assert_eq!(stopped.unwrap_err().reason.code(), "TOKENS_SPENT");
     assert!(run_events.lock().unwrap().0.is_empty());
     // A conversation that ends with a reply of the model.
@@ -283,7 +284,8 @@ async fn all_wrong_members_of_an_unwrapped_value_are_reported() {
     let ride = r#"{"kind": "ride", "coach": -1}"#;
     let members = |path: &str| ["day", "gate", "seat"].map(|name| format!("- `{path}{name}`: "));
     let reason = async |text: String, is_list: bool| {
-        let agent = Agent::new(script([ChatReply::text(text)]), Tools::new()).answer_attempts(1);
+        let agent =
+            Agent::new(script([ChatReply::text(text)]), Tools::new()).max_answer_attempts(1);
         let stopped = if is_list {
             agent.extract::<Vec<Leg>>("?").await.unwrap_err()
         } else {
@@ -328,7 +330,7 @@ async fn answer_attempts_limits_the_requests() {
     {
         let bad = (1..needed).map(|_| ChatReply::text("Ada"));
         let model = ScriptedModel::new(bad.chain([good()]));
-        let agent = Agent::new(model, Tools::new()).answer_attempts(times);
+        let agent = Agent::new(model, Tools::new()).max_answer_attempts(times);
         let ended = agent.extract::<Person>("Ada is 36.").await;
         assert_eq!(
             ended.err().map(|stopped| stopped.reason.code()),

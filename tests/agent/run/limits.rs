@@ -15,14 +15,14 @@ use super::*;
 async fn each_limit_has_its_own_outcome() {
     let used = |reply: ChatReply| reply.usage(Usage::new(600, 400));
     let call = || used(echo_call("a"));
-    let tokens = Limits::default().tokens(1_500);
-    let cost = Limits::default().cost(0.006, Prices { input: 5.0, cached: 0.5, output: 5.0 });
+    let tokens = Limits::default().max_tokens(1_500);
+    let cost = Limits::default().max_cost(0.006, Prices { input: 5.0, cached: 0.5, output: 5.0 });
     for (limits, code, requests) in [
-        (Limits::default().iterations(2), "MAX_ITERATIONS", 2),
+        (Limits::default().max_iterations(2), "MAX_ITERATIONS", 2),
         (tokens, "TOKENS_SPENT", 2),
         (cost, "MONEY_SPENT", 2),
-        (Limits::default().repeats(1), "REPEATED", 2),
-        (Limits::default().repeats(2), "REPEATED", 3),
+        (Limits::default().max_repeats(1), "REPEATED", 2),
+        (Limits::default().max_repeats(2), "REPEATED", 3),
         (Limits::default(), "REPEATED", 5),
     ] {
         let model = Arc::new(script([call(), call(), call(), call(), call(), call(), call()]));
@@ -50,7 +50,7 @@ async fn repeated_call_gets_a_warning_before_the_run_stops() {
         ChatReply::text("Done."),
     ]);
     let answer = Agent::new(model, tools![echo])
-        .limits(Limits::default().repeats(2))
+        .limits(Limits::default().max_repeats(2))
         .run("Go")
         .await
         .unwrap();
@@ -75,7 +75,7 @@ async fn repeated_call_gets_a_warning_before_the_run_stops() {
         echo_text("a"),
         ChatReply::text("Done."),
     ]);
-    let agent = Agent::new(model, tools![echo]).limits(Limits::default().repeats(None));
+    let agent = Agent::new(model, tools![echo]).limits(Limits::default().max_repeats(None));
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
@@ -89,7 +89,7 @@ async fn numbers_that_differ_in_the_last_digit_are_no_repetition() {
     for (digits, is_repeated) in [("123", false), ("111", true)] {
         let replies = digits.chars().map(echo_number).chain([ChatReply::text("Done.")]);
         let agent = Agent::new(ScriptedModel::new(replies), tools![echo])
-            .limits(Limits::default().repeats(1));
+            .limits(Limits::default().max_repeats(1));
         assert_eq!(agent.run("Go").await.is_err(), is_repeated, "{digits}");
     }
 }
@@ -111,7 +111,7 @@ async fn stop_reason_of_a_repeated_call_is_redacted_and_shortened() {
     let recorder = Recorder::new(100);
     let agent =
         Agent::new(script([repeated_call(), repeated_call(), repeated_call()]), tools![open])
-            .limits(Limits::default().repeats(2))
+            .limits(Limits::default().max_repeats(2))
             .observer(recorder.clone());
     let stopped = agent.run("Go").await.unwrap_err();
     let expected = r#"call repeated 3 times in a row; the last one was not run: open {"door":"north","code":"[redacted]"}"#;
@@ -124,7 +124,7 @@ async fn stop_reason_of_a_repeated_call_is_redacted_and_shortened() {
     // Long arguments are shortened.
     let repeated_call = || echo_call(&"x".repeat(5_000));
     let agent = Agent::new(script([repeated_call(), repeated_call()]), tools![echo]);
-    let stopped = agent.limits(Limits::default().repeats(1)).run("Go").await.unwrap_err();
+    let stopped = agent.limits(Limits::default().max_repeats(1)).run("Go").await.unwrap_err();
     let text = stopped.reason.to_string();
     assert!(text.len() < 400 && text.ends_with("xxx…"), "{text}");
 }
@@ -133,7 +133,7 @@ async fn stop_reason_of_a_repeated_call_is_redacted_and_shortened() {
 async fn unreported_usage_is_estimated() {
     let model = script([echo_call(&"x".repeat(4_000)), ChatReply::text("Done.")]);
     let stopped = Agent::new(model, tools![echo])
-        .limits(Limits::default().tokens(900))
+        .limits(Limits::default().max_tokens(900))
         .run("Go")
         .await
         .unwrap_err();
@@ -142,11 +142,12 @@ async fn unreported_usage_is_estimated() {
     // The offered tools are sent with each request.
     let tools = Tools::new().with(sub_agent_of_size(4_000));
     let model = script([ChatReply::text("Done.")]);
-    let answer = Agent::new(model, tools).limits(Limits::default().tokens(9_000)).run("Go").await;
+    let answer =
+        Agent::new(model, tools).limits(Limits::default().max_tokens(9_000)).run("Go").await;
     assert!((1_000..1_100).contains(&answer.unwrap().usage.input));
     // An answer counts, whatever it cost.
     let model = script([ChatReply::text("Done.").usage(Usage::new(5_000, 5_000))]);
-    let agent = Agent::new(model, tools![echo]).limits(Limits::default().tokens(900));
+    let agent = Agent::new(model, tools![echo]).limits(Limits::default().max_tokens(900));
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
@@ -175,18 +176,18 @@ impl ChatModel for NeverReplies {
 async fn time_limit_stops_a_run() {
     let limit = Duration::from_secs(5);
     let stopped_request =
-        Agent::new(NeverReplies, Tools::new()).time_limit(limit).run("Go").await.unwrap_err();
+        Agent::new(NeverReplies, Tools::new()).run_timeout(limit).run("Go").await.unwrap_err();
     let model = script([ChatReply::default().call("wait", "{}"), ChatReply::text("Done.")]);
     let stopped_call =
-        Agent::new(model, tools![wait]).time_limit(limit).run("Go").await.unwrap_err();
+        Agent::new(model, tools![wait]).run_timeout(limit).run("Go").await.unwrap_err();
     for stopped in [&stopped_request, &stopped_call] {
-        assert!(matches!(stopped.reason, StopReason::TimeLimit(of) if of == limit), "{stopped}");
+        assert!(matches!(stopped.reason, StopReason::Timeout(of) if of == limit), "{stopped}");
     }
     // The result of a call names the deadline that passed: that of the run, or that of its batch.
     let model = script([ChatReply::default().call("wait", "{}"), ChatReply::text("Done.")]);
     let agent = Agent::new(model, tools![wait])
-        .time_limit(limit)
-        .policy(Policy::new().batch_deadline(limit / 2));
+        .run_timeout(limit)
+        .policy(Policy::new().batch_timeout(limit / 2));
     let answer = agent.run("Go").await.unwrap();
     for (transcript, words) in [
         (&stopped_call.transcript, "the time limit of the run was exceeded."),
@@ -197,7 +198,7 @@ async fn time_limit_stops_a_run() {
         assert!(result.text.contains(words), "{}", result.text);
     }
     let model = script([ChatReply::text("Done.")]);
-    assert!(Agent::new(model, Tools::new()).time_limit(Duration::MAX).run("Go").await.is_ok());
+    assert!(Agent::new(model, Tools::new()).run_timeout(Duration::MAX).run("Go").await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
@@ -208,16 +209,16 @@ async fn cancelled_run_is_not_reported_as_aborted_by_its_calls() {
         let model = script([ChatReply::default().call("wait", "{}")]);
         Agent::new(model, tools![wait]).policy(policy.clone())
     };
-    let late = agent().time_limit(limit).run("Go").await.unwrap_err();
+    let late = agent().run_timeout(limit).run("Go").await.unwrap_err();
     let stop = CancellationToken::new();
     let cancelled = agent().cancellation(stop.clone());
     let (cancelled, ()) = tokio::join!(cancelled.run("Go"), async {
         tokio::time::sleep(limit).await;
         stop.cancel();
     });
-    let halted = agent().policy(policy.clone().batch_deadline(limit)).run("Go").await.unwrap_err();
+    let halted = agent().policy(policy.clone().batch_timeout(limit)).run("Go").await.unwrap_err();
     let codes = [late, cancelled.unwrap_err(), halted].map(|stopped| stopped.reason.code());
-    assert_eq!(codes, ["TIME_LIMIT", "CANCELLED", "HALTED"]);
+    assert_eq!(codes, ["TIMEOUT", "CANCELLED", "HALTED"]);
 }
 
 #[tokio::test]
@@ -248,15 +249,15 @@ impl ChatModel for SlowModel {
 async fn time_limit_covers_extraction() {
     let limit = Duration::from_secs(5);
     let started = tokio::time::Instant::now();
-    let agent = Agent::new(SlowModel, tools![echo]).time_limit(limit);
+    let agent = Agent::new(SlowModel, tools![echo]).run_timeout(limit);
     let stopped = agent.extract::<Vec<String>>("Go").await.unwrap_err();
-    assert!(matches!(stopped.reason, StopReason::TimeLimit(of) if of == limit), "{stopped}");
+    assert!(matches!(stopped.reason, StopReason::Timeout(of) if of == limit), "{stopped}");
     assert_eq!(started.elapsed(), limit);
 }
 
 /// A store that takes two seconds for each write.
 #[derive(Debug, Default)]
-struct Slow(MemoryStore);
+struct Slow(MemorySessions);
 
 #[async_trait]
 impl SessionStore for Slow {
@@ -292,7 +293,7 @@ async fn answer_in_time_is_returned_after_a_slow_save() {
     let limit = Duration::from_secs(3);
     let agent = || Agent::new(script([ChatReply::text("Done.")]), Tools::new());
     // The time limit passes, or the run is cancelled, while the answer is being saved.
-    let late = agent().time_limit(limit).session(Slow::default(), "s").run("Go").await.unwrap();
+    let late = agent().run_timeout(limit).session(Slow::default(), "s").run("Go").await.unwrap();
     let agent = agent().cancellation(stop).on_event(move |event| {
         if matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. })) {
             cancels.cancel();
@@ -329,14 +330,14 @@ async fn token_limit_applies_to_repeated_requests_of_a_driver() {
     let costs = Prices { input: 1_000.0, cached: 0.0, output: 1_000.0 };
     for (limits, usage, code, requests) in [
         (Limits::default(), counted, "MISREAD", 3),
-        (Limits::default().iterations(1), counted, "MAX_ITERATIONS", 1),
-        (Limits::default().iterations(2), counted, "MAX_ITERATIONS", 2),
-        (Limits::default().iterations(3), counted, "MISREAD", 3),
-        (Limits::default().tokens(900), counted, "TOKENS_SPENT", 1),
-        (Limits::default().tokens(1_500), counted, "TOKENS_SPENT", 2),
-        (Limits::default().cost(1.5, costs), counted, "MONEY_SPENT", 2),
+        (Limits::default().max_iterations(1), counted, "MAX_ITERATIONS", 1),
+        (Limits::default().max_iterations(2), counted, "MAX_ITERATIONS", 2),
+        (Limits::default().max_iterations(3), counted, "MISREAD", 3),
+        (Limits::default().max_tokens(900), counted, "TOKENS_SPENT", 1),
+        (Limits::default().max_tokens(1_500), counted, "TOKENS_SPENT", 2),
+        (Limits::default().max_cost(1.5, costs), counted, "MONEY_SPENT", 2),
         // Estimated: a thousand tokens for the reply, and those of the request.
-        (Limits::default().tokens(900), None, "TOKENS_SPENT", 1),
+        (Limits::default().max_tokens(900), None, "TOKENS_SPENT", 1),
     ] {
         let model = Arc::new(script([reply(usage), reply(usage), reply(usage)]));
         let agent = Agent::new(Arc::clone(&model), tools![echo]).driver(ReAct::new());
@@ -359,7 +360,7 @@ async fn usage_estimate_covers_only_what_the_window_sends() {
     let transcript: Vec<_> = earlier.chain([Message::user("Go")]).collect();
     let window = || Window::new().max_tokens(2_000);
     let agent = Agent::new(script([ChatReply::text("Done.")]), Tools::new()).window(window());
-    let answer = agent.limits(Limits::default().tokens(9_000)).run(transcript).await.unwrap();
+    let answer = agent.limits(Limits::default().max_tokens(9_000)).run(transcript).await.unwrap();
     assert!((400..2_000).contains(&answer.usage.input), "{:?}", answer.usage);
 
     let unparsable = || ChatReply::text("Hm.").usage(Usage::new(600, 1));
@@ -385,9 +386,9 @@ async fn answer_request_is_skipped_when_the_budget_is_spent() {
     let counted = Some(Usage::new(600, 400));
     for (limits, usage, text) in [
         (Limits::default(), counted, "At length."),
-        (Limits::default().tokens(1_001), counted, "At length."),
-        (Limits::default().tokens(1_000), counted, "Short."),
-        (Limits::default().tokens(10), None, "Short."),
+        (Limits::default().max_tokens(1_001), counted, "At length."),
+        (Limits::default().max_tokens(1_000), counted, "Short."),
+        (Limits::default().max_tokens(10), None, "Short."),
     ] {
         for streamed in [false, true] {
             let last = script([ChatReply::text("At length.")]);
@@ -427,8 +428,8 @@ async fn cost_limit_that_is_not_a_number_is_zero() {
         (0.0, 1.0, true),
     ] {
         let mut by_field = Limits::default();
-        by_field.cost = Some((most, prices(price)));
-        let by_method = Limits::default().cost(most, prices(price));
+        by_field.max_cost = Some((most, prices(price)));
+        let by_method = Limits::default().max_cost(most, prices(price));
         for (of_agent, of_run) in
             [(by_method, None), (by_field.clone(), None), (Limits::default(), Some(by_field))]
         {
@@ -455,7 +456,7 @@ async fn excess_calls_of_a_reply_are_answered_with_an_event_each() {
     let finished = Arc::<Mutex<Vec<_>>>::default();
     let copy = Arc::clone(&finished);
     let answer = Agent::new(script([calls, ChatReply::text("Done.")]), tools![echo])
-        .limits(Limits::default().calls_per_reply(3))
+        .limits(Limits::default().max_calls_per_reply(3))
         .on_event(move |event| {
             if let EventKind::Tool(ToolEvent::Finished(execution)) = &event.kind {
                 copy.lock().unwrap().push((execution.call.id.clone(), execution.attempts));

@@ -24,7 +24,7 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use serde_json::json;
 use support::conversation::{assert_complete, calls, echo, echo_call, refuse, results};
-use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::agent::{
     CompletedStep, Limits, ModelHook, Prices, Prompt, RunState, Steering, Step, StreamItem, Turn,
 };

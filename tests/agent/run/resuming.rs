@@ -39,22 +39,22 @@ async fn after(steps: usize, limits: &Limits) -> RunState {
 #[tokio::test]
 async fn limits_of_the_resuming_agent_apply() {
     let all = Limits::default;
-    let cost = |most| all().cost(most, Prices { input: 1_000.0, cached: 0.0, output: 1_000.0 });
+    let cost = |most| all().max_cost(most, Prices { input: 1_000.0, cached: 0.0, output: 1_000.0 });
     for (before, after_that, code) in [
         // Earlier usage counts.
-        (all().iterations(1), all().iterations(1), Some("MAX_ITERATIONS")),
-        (all().iterations(1), all().iterations(2), Some("MAX_ITERATIONS")),
-        (all().iterations(1), all().iterations(3), None),
+        (all().max_iterations(1), all().max_iterations(1), Some("MAX_ITERATIONS")),
+        (all().max_iterations(1), all().max_iterations(2), Some("MAX_ITERATIONS")),
+        (all().max_iterations(1), all().max_iterations(3), None),
         // An answer counts.
-        (all(), all().iterations(2), None),
-        (all().tokens(500), all().tokens(900), Some("TOKENS_SPENT")),
-        (all().tokens(500), all().tokens(1_500), Some("TOKENS_SPENT")),
-        (all().tokens(500), all().tokens(2_500), None),
-        (all().tokens(500), all(), None),
+        (all(), all().max_iterations(2), None),
+        (all().max_tokens(500), all().max_tokens(900), Some("TOKENS_SPENT")),
+        (all().max_tokens(500), all().max_tokens(1_500), Some("TOKENS_SPENT")),
+        (all().max_tokens(500), all().max_tokens(2_500), None),
+        (all().max_tokens(500), all(), None),
         (cost(0.5), cost(0.9), Some("MONEY_SPENT")),
         (cost(0.5), cost(2.5), None),
-        (all().repeats(0), all().repeats(0), Some("REPEATED")),
-        (all().repeats(0), all().repeats(3), None),
+        (all().max_repeats(0), all().max_repeats(0), Some("REPEATED")),
+        (all().max_repeats(0), all().max_repeats(3), None),
     ] {
         let state = after(9, &before).await;
         let before_and_after = (before, after_that.clone());
@@ -72,17 +72,17 @@ async fn limits_of_the_resuming_agent_apply() {
 
 #[tokio::test]
 async fn session_resumes_under_the_limits_of_the_resuming_agent() {
-    let store = MemoryStore::default();
-    let limited = agent(Limits::default().iterations(1)).session(store.clone(), "s");
+    let store = MemorySessions::default();
+    let limited = agent(Limits::default().max_iterations(1)).session(store.clone(), "s");
     assert_eq!(limited.run("Go").await.unwrap_err().reason.code(), "MAX_ITERATIONS");
     assert!(limited.resume().await.unwrap().is_none());
-    let more = agent(Limits::default().iterations(3)).session(store, "s");
+    let more = agent(Limits::default().max_iterations(3)).session(store, "s");
     assert_eq!(more.resume().await.unwrap().unwrap().finish().await.unwrap().text, "Done.");
 }
 
 #[tokio::test]
 async fn limit_error_names_usage_and_limit() {
-    let stopped = agent(Limits::default().tokens(1_500)).run("Go").await.unwrap_err();
+    let stopped = agent(Limits::default().max_tokens(1_500)).run("Go").await.unwrap_err();
     assert_eq!(stopped.to_string(), "the run stopped: token limit exceeded: used 2000 of 1500");
 }
 
@@ -129,7 +129,7 @@ proptest! {
             let state = states().await.remove(place);
             let value = damaged(serde_json::to_value(&state).unwrap(), &picks);
             let Ok(state) = serde_json::from_value::<RunState>(value) else { return };
-            let agent = agent(Limits::default().iterations(6));
+            let agent = agent(Limits::default().max_iterations(6));
             assert_sound(&agent.resume(state).finish().await);
         });
     }
@@ -142,8 +142,8 @@ proptest! {
         picks in vec((any::<u16>(), any::<u8>()), 1..4),
     ) {
         run_to_end(async {
-            let agent = agent(Limits::default().iterations(6));
-            let before = MemoryStore::default();
+            let agent = agent(Limits::default().max_iterations(6));
+            let before = MemorySessions::default();
             let session = agent.session(before.clone(), "s");
             let mut run = session.start("Go").await.unwrap();
             for _ in 0..=steps {
@@ -158,7 +158,7 @@ proptest! {
                 state = damaged(state, &picks);
             }
             let Ok(messages) = serde_json::from_value::<Vec<Message>>(messages) else { return };
-            let store = MemoryStore::default();
+            let store = MemorySessions::default();
             let write = SessionWrite::create();
             let state = state.to_string();
             store.save("s", write.messages(0, &messages).state(&state)).await.unwrap();

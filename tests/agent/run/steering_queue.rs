@@ -58,7 +58,7 @@ async fn notification_after_each_reply_does_not_continue_the_run() {
     let (steering, requests) = (Steering::new(), Arc::<AtomicUsize>::default());
     let (agent, recorder) = steered(&steering);
     let agent = agent.model_hook(Notifies(steering.clone(), Arc::clone(&requests)));
-    let store = MemoryStore::new();
+    let store = MemorySessions::new();
     for run in 1..=3 {
         agent.session(store.clone(), "s").run("Go").await.unwrap();
         assert_eq!(requests.load(Ordering::SeqCst), run);
@@ -96,7 +96,7 @@ async fn notify(ctx: &ToolContext) -> Option<()> {
 async fn message_reaches_the_run_or_session_that_it_is_addressed_to() {
     let steering = Steering::new();
     let (agent, recorder) = steered(&steering);
-    let store = MemoryStore::new();
+    let store = MemorySessions::new();
     let run = agent.start("Go");
     steering.for_run(run.id()).push("to the run").unwrap();
     steering.for_run(RunId::random()).push("to another run").unwrap();
@@ -116,7 +116,7 @@ async fn tool_notifies_its_own_session_alone() {
     let steering = Steering::new();
     let calls = || ChatReply::default().call("notify", "{}");
     let model = script([calls(), ChatReply::text("Done.")]);
-    let store = MemoryStore::new();
+    let store = MemorySessions::new();
     let agent = Agent::new(model, tools![notify]).steering(&steering);
     let mut run = agent.session(store.clone(), "ada").start("Go").await.unwrap();
     run.next().await;
@@ -203,7 +203,7 @@ async fn messages_for_runs_that_are_over_leave_room_for_others() {
     steering.for_session("ada").push("to ada").unwrap();
     assert!(steering.for_run(stopped_run).is_empty());
     run.finish().await.unwrap();
-    answers.session(MemoryStore::new(), "ada").run("Go").await.unwrap();
+    answers.session(MemorySessions::new(), "ada").run("Go").await.unwrap();
     assert_eq!(delivered(&recorder), ["in progress", "to any", "to ada"]);
 }
 

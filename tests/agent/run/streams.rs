@@ -135,7 +135,7 @@ async fn extraction_streams_the_text_of_the_value() {
     assert_eq!(stream.finish().await.unwrap().value.items, ["tea", "milk"]);
 
     let agent = Agent::new(Slow::new([ChatReply::text("Tea")], 3), Tools::new());
-    let stopped = agent.answer_attempts(1).start("Go").extract_stream::<List>().finish().await;
+    let stopped = agent.max_answer_attempts(1).start("Go").extract_stream::<List>().finish().await;
     assert_eq!(stopped.unwrap_err().reason.code(), "UNFIT");
 }
 
@@ -335,7 +335,7 @@ async fn runs_and_streams_are_owned_and_send() {
         value
     }
     let agent = || Agent::new(script([ChatReply::text("Hi!")]), Tools::new());
-    let session = || agent().session(MemoryStore::new(), "ada");
+    let session = || agent().session(MemorySessions::new(), "ada");
     is_owned(agent().start("Hello"));
     drop(is_owned(agent().start("Hello").finish()));
     drop(is_owned(agent().start("Hello").extract::<u8>()));

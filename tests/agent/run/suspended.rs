@@ -155,7 +155,7 @@ async fn question_of_a_nested_run_is_answered_there() {
 
 #[tokio::test]
 async fn session_waits_for_an_answer() {
-    let (log, store) = (Log::default(), MemoryStore::new());
+    let (log, store) = (Log::default(), MemorySessions::new());
     let session = |replies: Vec<ChatReply>| agent(&log, replies).session(store.clone(), "ada");
     session(vec![book_and_count()]).run("Book.").await.unwrap_err();
     let transcript = session(vec![]).messages().await.unwrap();

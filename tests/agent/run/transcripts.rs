@@ -28,7 +28,10 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let stop = CancellationToken::new();
-            let limits = Limits::default().iterations(iterations).tokens(3_000).repeats(repeats);
+            let limits = Limits::default()
+                .max_iterations(iterations)
+                .max_tokens(3_000)
+                .max_repeats(repeats);
             let agent = Agent::new(ScriptedModel::new(replies), tools![echo, refuse, finish])
                 .limits(limits)
                 .cancellation(stop.clone());
@@ -93,7 +96,7 @@ proptest! {
                         steering.push("Wait!").unwrap();
                     }
                 });
-            let session = agent.session(MemoryStore::default(), "s");
+            let session = agent.session(MemorySessions::default(), "s");
             let mut prompt = Prompt::from("Go");
             for says_more in more.into_iter().chain([false]) {
                 if says_more {

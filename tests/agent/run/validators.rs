@@ -62,7 +62,7 @@ async fn run_stops_after_too_many_rejections_in_a_row() {
     for attempts in [1, 2] {
         let replies = ["secret-77 one", "secret-77 two"].map(ChatReply::text);
         let policy = Policy::new().secrets(["secret-77"]);
-        let agent = agent(script(replies)).answer_attempts(attempts).policy(policy);
+        let agent = agent(script(replies)).max_answer_attempts(attempts).policy(policy);
         let stopped = agent.run("Go").await.unwrap_err();
         let StopReason::AnswerRejected { attempts: count, text, reason } = &stopped.reason else {
             panic!("{stopped}")
@@ -83,8 +83,12 @@ async fn panic_of_a_validator_stops_the_run() {
 #[tokio::test]
 async fn limit_of_requests_ends_the_rejections() {
     let replies = ["one", "two", "three"].map(ChatReply::text);
-    let stopped =
-        agent(script(replies)).answer_attempts(9).max_iterations(2).run("Go").await.unwrap_err();
+    let stopped = agent(script(replies))
+        .max_answer_attempts(9)
+        .max_iterations(2)
+        .run("Go")
+        .await
+        .unwrap_err();
     assert!(matches!(stopped.reason, StopReason::IterationLimit(2)), "{stopped}");
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tool_runtime::agent::StreamItem;
-use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::dispatch::{AskLater, Batch, Dispatch};
 use tool_runtime::event::{Event, EventKind, Recorder, RunEvent, RunId};
 use tool_runtime::{
@@ -62,8 +62,8 @@ fn agent() -> (Agent, Recorder) {
 }
 
 /// Returns a session whose process ended so many seconds after this prompt, and the id of its run.
-async fn ended(message: &str, after: u64) -> (Arc<MemoryStore>, RunId) {
-    let store = Arc::new(MemoryStore::default());
+async fn ended(message: &str, after: u64) -> (Arc<MemorySessions>, RunId) {
+    let store = Arc::new(MemorySessions::default());
     let (agent, output) = agent();
     let session = agent.session(Arc::clone(&store), "ada");
     let _ = timeout(Duration::from_secs(after), session.run(message)).await;
@@ -118,7 +118,7 @@ async fn abandoned_run_emits_its_end() {
 #[tokio::test(start_paused = true)]
 async fn interrupted_call_mentions_effects_unless_it_is_repeatable() {
     let (agent, output) = agent();
-    let session = agent.session(MemoryStore::default(), "ada");
+    let session = agent.session(MemorySessions::default(), "ada");
     let _ = timeout(Duration::from_secs(20), session.run("send, read")).await;
     session.run("Hello").await.unwrap();
     let texts_of = |name: &str| -> Vec<_> {
@@ -177,7 +177,7 @@ async fn call_of_a_dropped_step_emits_one_end() {
 #[tokio::test(start_paused = true)]
 async fn extraction_resumed_to_text_emits_one_end() {
     let (agent, output) = agent();
-    let session = agent.session(MemoryStore::default(), "ada");
+    let session = agent.session(MemorySessions::default(), "ada");
     let limit = Duration::from_secs(5);
     assert!(timeout(limit, session.extract::<String>("Well?")).await.is_err());
     let run = output.events()[0].origin.run;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tool_runtime::agent::session::{ConcurrentRuns, MemoryStore, Session, SessionError};
+use tool_runtime::agent::session::{ConcurrentRuns, MemorySessions, Session, SessionError};
 use tool_runtime::{
     Agent, CancellationToken, ChatModel, ChatReply, ChatRequest, ModelError, StopReason, Tools,
     async_trait,
@@ -34,7 +34,7 @@ impl ChatModel for Counting {
 /// Returns two sessions of different agents that share a store, as two requests of a server have
 /// them.
 fn sessions(model: &Counting, policy: ConcurrentRuns) -> [Session; 2] {
-    let store = MemoryStore::new();
+    let store = MemorySessions::new();
     [(), ()].map(|()| {
         let agent = Agent::new(model.clone(), Tools::new());
         agent.session(store.clone(), "ada").concurrent_runs(policy)
@@ -99,11 +99,11 @@ async fn ended_run_frees_the_session_before_it_is_dropped() {
 #[tokio::test]
 async fn other_sessions_and_other_processes_do_not_wait() {
     let model = Counting::default();
-    let store = MemoryStore::new();
+    let store = MemorySessions::new();
     let agent = Agent::new(model.clone(), Tools::new());
     let run = agent.session(store.clone(), "ada").start("One").await.unwrap();
     assert!(agent.session(store.clone(), "grace").start("One").await.is_ok());
-    assert!(agent.session(MemoryStore::new(), "ada").start("One").await.is_ok());
+    assert!(agent.session(MemorySessions::new(), "ada").start("One").await.is_ok());
     assert!(agent.session(Process::of(&store), "ada").start("One").await.is_ok());
     drop(run);
 }
@@ -112,7 +112,7 @@ async fn other_sessions_and_other_processes_do_not_wait() {
 async fn cancelled_agent_stops_waiting() {
     let (model, cancellation) = (Counting::default(), CancellationToken::new());
     let agent = Agent::new(model, Tools::new()).cancellation(cancellation.clone());
-    let session = agent.session(MemoryStore::new(), "ada");
+    let session = agent.session(MemorySessions::new(), "ada");
     let run = session.start("One").await.unwrap();
     let waiting = tokio::spawn({
         let session = session.clone();

@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery, SessionRecord,
-    SessionStore, SessionWrite, conformance,
+    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery,
+    SessionRecord, SessionStore, SessionWrite, conformance,
 };
 use tool_runtime::async_trait;
 
 #[tokio::test]
 async fn memory_store_conforms() {
-    conformance::check(|| async { MemoryStore::default() }).await.unwrap();
-    let store = MemoryStore::default();
+    conformance::check(|| async { MemorySessions::default() }).await.unwrap();
+    let store = MemorySessions::default();
     conformance::check_handles(store.clone(), store).await.unwrap();
 }
 
@@ -207,12 +207,12 @@ impl SessionStore for FaultyStore {
         };
         let prefix = if self.0 == Fault::ListsOtherPrefixes { "" } else { query.prefix };
         let after = query.after.filter(|_| self.0 != Fault::ListsThePageBefore);
-        let limit = if self.0 == Fault::ListsMoreThanAPage { usize::MAX } else { query.limit };
+        let limit = if self.0 == Fault::ListsMoreThanAPage { None } else { query.limit };
         let mut listed: Vec<_> = sessions
             .iter()
             .filter(|(name, _)| name.starts_with(prefix))
             .filter(|(name, _)| after.is_none_or(|after| name.as_str() > after))
-            .take(limit)
+            .take(limit.unwrap_or(usize::MAX))
             .map(|(name, record)| SessionInfo::new(name, count(record), record.revision, saved_at))
             .collect();
         if self.0 == Fault::ListsUnsorted {

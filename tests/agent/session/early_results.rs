@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
+    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
     SessionStore, SessionWrite,
 };
 use tool_runtime::{
@@ -55,7 +55,7 @@ fn agent(calls: &[(&'static str, u64)], log: &Log) -> Agent {
 /// A slow store that accepts so many saves, one at a time.
 #[derive(Clone, Debug)]
 struct Slow {
-    inner: MemoryStore,
+    inner: MemorySessions,
     takes: Duration,
     most: usize,
     saves: Arc<AtomicUsize>,
@@ -65,7 +65,7 @@ struct Slow {
 impl Slow {
     fn new(takes: Duration, most: usize) -> Self {
         let (saves, running_saves) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
-        Self { inner: MemoryStore::default(), takes, most, saves, running_saves }
+        Self { inner: MemorySessions::default(), takes, most, saves, running_saves }
     }
 
     fn saves(&self) -> usize {
@@ -117,7 +117,7 @@ const PAYS: [(&str, u64); 4] = [("pay", 3), ("pay", 1), ("pay", 2), ("pay", 4)];
 #[tokio::test(start_paused = true)]
 async fn finished_result_survives_the_end_of_the_process() {
     for ends_after in 0..=4 {
-        let (log, store) = (Log::default(), MemoryStore::default());
+        let (log, store) = (Log::default(), MemorySessions::default());
         let session = agent(&PAYS, &log).session(store.clone(), "s");
         let half_past = Duration::from_millis(ends_after * 1_000 + 500);
         let answer = match timeout(half_past, session.run("Go")).await {
@@ -195,7 +195,7 @@ async fn full_store_loses_no_in_flight_call() {
 
 #[tokio::test(start_paused = true)]
 async fn stop_request_survives_the_end_of_the_process() {
-    let (log, store) = (Log::default(), MemoryStore::default());
+    let (log, store) = (Log::default(), MemorySessions::default());
     let session = agent(&[("enough", 1), ("pay", 9)], &log).session(store, "s");
     assert!(timeout(Duration::from_secs(5), session.run("Go")).await.is_err());
     let run = session.resume().await.unwrap().unwrap();
@@ -208,7 +208,7 @@ async fn stop_request_survives_the_end_of_the_process() {
 
 #[tokio::test(start_paused = true)]
 async fn dropped_step_keeps_early_results() {
-    let (log, store) = (Log::default(), MemoryStore::default());
+    let (log, store) = (Log::default(), MemorySessions::default());
     let session = agent(&PAYS, &log).session(store, "s");
     let mut run = session.start("Go").await.unwrap();
     run.next().await;
@@ -223,7 +223,7 @@ async fn dropped_step_keeps_early_results() {
 /// Saves at once and acknowledges after a second; one write is done but reported as failed.
 #[derive(Clone, Debug)]
 struct UnacknowledgedStore {
-    inner: MemoryStore,
+    inner: MemorySessions,
     fails_at: usize,
     saves: Arc<AtomicUsize>,
 }
@@ -258,7 +258,7 @@ impl SessionStore for UnacknowledgedStore {
 }
 
 fn late(fails_at: usize) -> UnacknowledgedStore {
-    UnacknowledgedStore { inner: MemoryStore::default(), fails_at, saves: Arc::default() }
+    UnacknowledgedStore { inner: MemorySessions::default(), fails_at, saves: Arc::default() }
 }
 
 /// A write that was done without an acknowledgement is not a foreign write.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tool_runtime::agent::Limits;
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionQuery, SessionStore, conformance,
+    MemorySessions, SessionError, SessionQuery, SessionStore, conformance,
 };
 use tool_runtime::dispatch::AskLater;
 use tool_runtime::{Agent, ChatReply, Message, Policy, ScriptedModel, Tools, tool, tools};
@@ -26,7 +26,7 @@ fn agent(replies: impl IntoIterator<Item = ChatReply>) -> Agent {
 }
 
 /// Returns a conversation of seven messages, of which two are calls with results.
-async fn conversation(store: &MemoryStore) -> Vec<Message> {
+async fn conversation(store: &MemorySessions) -> Vec<Message> {
     let replies = [
         ChatReply::default().call("look", "{}"),
         ChatReply::text("There."),
@@ -47,10 +47,10 @@ fn has_no_open_calls(messages: &[Message]) -> bool {
 
 #[tokio::test]
 async fn fork_and_truncate_keep_the_first_messages_and_leave_no_open_call() {
-    let all = conversation(&MemoryStore::new()).await;
+    let all = conversation(&MemorySessions::new()).await;
     assert_eq!(all.len(), 7);
     for count in 0..=all.len() + 2 {
-        let store = MemoryStore::new();
+        let store = MemorySessions::new();
         conversation(&store).await;
         // A reply with calls is left out if its results are.
         let expected = if count == 3 { 2 } else { count.min(all.len()) };
@@ -74,7 +74,7 @@ async fn fork_and_truncate_keep_the_first_messages_and_leave_no_open_call() {
 
 #[tokio::test]
 async fn truncated_prompt_is_answered_anew() {
-    let store = MemoryStore::new();
+    let store = MemorySessions::new();
     conversation(&store).await;
     let session = agent([ChatReply::text("So long.")]).session(store, "ada");
     session.truncate(6).await.unwrap();
@@ -85,7 +85,7 @@ async fn truncated_prompt_is_answered_anew() {
 
 #[tokio::test]
 async fn open_calls_of_unfinished_and_paused_runs_are_left_out() {
-    let store = MemoryStore::new();
+    let store = MemorySessions::new();
     let pays = || agent([ChatReply::default().call("pay", "{}"), ChatReply::text("Fine.")]);
     let paused = pays().session(store.clone(), "paused");
     paused.run("Pay.").await.unwrap_err();
@@ -106,7 +106,7 @@ async fn open_calls_of_unfinished_and_paused_runs_are_left_out() {
 
 #[tokio::test]
 async fn edits_of_missing_and_existing_sessions_are_errors() {
-    let store = MemoryStore::new();
+    let store = MemorySessions::new();
     conversation(&store).await;
     let [ada, none] = ["ada", "none"].map(|name| agent([]).session(store.clone(), name));
     let other = ada.fork("other", 2).await.unwrap();
@@ -132,13 +132,13 @@ async fn edits_of_missing_and_existing_sessions_are_errors() {
 
 #[tokio::test]
 async fn pointers_to_stores_are_stores() {
-    conformance::check(|| async { Box::new(MemoryStore::new()) as Box<dyn SessionStore> })
+    conformance::check(|| async { Box::new(MemorySessions::new()) as Box<dyn SessionStore> })
         .await
         .unwrap();
-    let store: Arc<dyn SessionStore> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn SessionStore> = Arc::new(MemorySessions::new());
     conformance::check_handles(Arc::clone(&store), store).await.unwrap();
     // A program chooses its store when it starts.
-    let store: Box<dyn SessionStore> = Box::new(MemoryStore::new());
+    let store: Box<dyn SessionStore> = Box::new(MemorySessions::new());
     let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
     let session = agent.limits(Limits::default()).session(store, "ada");
     assert_eq!(session.run("Hello").await.unwrap().text, "Hi!");

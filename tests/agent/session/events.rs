@@ -1,6 +1,6 @@
 //! Events name the session to which a run belongs.
 
-use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::event::{EventKind, Recorder, RunEvent};
 use tool_runtime::report::RunReport;
@@ -33,7 +33,7 @@ async fn started_event_names_the_session() {
     let agent = Agent::new(ScriptedModel::new(model), tools)
         .observer(recorder.clone())
         .policy(Policy::new().secrets(["hunter22"]));
-    let session = agent.session(MemoryStore::default(), "letters of hunter22");
+    let session = agent.session(MemorySessions::default(), "letters of hunter22");
     let stopped = session.run("Pay Ada.").await.unwrap_err();
     let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!("{stopped}") };
     paused.decide_each(|_| Approval::Once, "Grace");
@@ -60,7 +60,7 @@ async fn abandoned_run_event_names_the_session() {
     let recorder = Recorder::new(100);
     let message = [ChatReply::default().call("gone", "{}"), ChatReply::text("Well.")];
     let agent = Agent::new(ScriptedModel::new(message), Tools::new()).observer(recorder.clone());
-    let session = agent.session(MemoryStore::default(), "letters");
+    let session = agent.session(MemorySessions::default(), "letters");
     let mut run = session.start("Hello").await.unwrap();
     run.next().await;
     drop(run);

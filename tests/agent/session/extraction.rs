@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
+    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
     SessionStore, SessionWrite,
 };
 use tool_runtime::{
@@ -41,7 +41,7 @@ impl ChatModel for Slow {
 #[tokio::test(start_paused = true)]
 async fn extraction_resumes_from_every_phase() {
     for ended_at in [5, 15, 25] {
-        let session = Agent::new(Slow, tools![now]).session(MemoryStore::default(), "s");
+        let session = Agent::new(Slow, tools![now]).session(MemorySessions::default(), "s");
         let time_limit = Duration::from_secs(ended_at);
         assert!(timeout(time_limit, session.extract::<u32>("What hour is it?")).await.is_err());
         let run = session.resume().await.unwrap();
@@ -54,7 +54,7 @@ async fn extraction_resumes_from_every_phase() {
 
 #[tokio::test(start_paused = true)]
 async fn message_added_between_steps_is_saved_before_the_next() {
-    let session = Agent::new(Slow, tools![now]).session(MemoryStore::default(), "s");
+    let session = Agent::new(Slow, tools![now]).session(MemorySessions::default(), "s");
     let mut run = session.start("What hour is it?").await.unwrap();
     run.next().await;
     run.next().await;
@@ -67,7 +67,7 @@ async fn message_added_between_steps_is_saved_before_the_next() {
 /// A store whose process ends after so many saves.
 #[derive(Debug)]
 struct EndingStore {
-    store: Arc<MemoryStore>,
+    store: Arc<MemorySessions>,
     saves: AtomicUsize,
 }
 
@@ -129,7 +129,7 @@ async fn extraction_resumes_after_every_save() {
     let time_limit = Duration::from_secs(1_000);
     let mut ends = 0;
     loop {
-        let store = Arc::new(MemoryStore::default());
+        let store = Arc::new(MemorySessions::default());
         let session = |saves: usize| {
             let store = EndingStore { store: Arc::clone(&store), saves: saves.into() };
             Agent::new(Careless, tools![now]).session(store, "s")
@@ -182,7 +182,7 @@ impl ChatModel for CallsForValue {
 async fn calls_in_the_value_phase_are_not_run_after_resuming() {
     let time_limit = Duration::from_secs(1_000);
     for saves in 1.. {
-        let (store, rung) = (Arc::new(MemoryStore::default()), Arc::new(AtomicUsize::new(0)));
+        let (store, rung) = (Arc::new(MemorySessions::default()), Arc::new(AtomicUsize::new(0)));
         let session = |saves: usize| {
             let store = EndingStore { store: Arc::clone(&store), saves: saves.into() };
             Agent::new(CallsForValue, tools![ring]).extension(Arc::clone(&rung)).session(store, "s")
@@ -204,7 +204,7 @@ async fn calls_in_the_value_phase_are_not_run_after_resuming() {
 async fn abandoned_extraction_leaves_no_request_for_a_value() {
     let asks = |message: &[Message]| message.iter().any(|message| message.text().contains("JSON"));
     for (tools, ended_at) in [(tools![now], 25), (tools![], 5)] {
-        let session = Agent::new(Slow, tools).session(MemoryStore::default(), "s");
+        let session = Agent::new(Slow, tools).session(MemorySessions::default(), "s");
         let time_limit = Duration::from_secs(ended_at);
         assert!(timeout(time_limit, session.extract::<u32>("What hour is it?")).await.is_err());
         assert!(asks(&session.messages().await.unwrap()), "the session can be continued");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
+    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
     SessionStore, SessionWrite,
 };
 use tool_runtime::{Message, StopReason, async_trait};
@@ -47,7 +47,7 @@ async fn panicking_store_stops_the_run_and_keeps_the_transcript() {
 
 /// A store that accepts so many saves.
 #[derive(Clone, Debug)]
-struct Full(MemoryStore, Arc<AtomicUsize>);
+struct Full(MemorySessions, Arc<AtomicUsize>);
 
 #[async_trait]
 impl SessionStore for Full {
@@ -80,7 +80,7 @@ impl SessionStore for Full {
 async fn calls_are_not_run_if_their_start_cannot_be_saved() {
     for saves in 0..7 {
         let log = Log::default();
-        let store = Full(MemoryStore::default(), Arc::new(saves.into()));
+        let store = Full(MemorySessions::default(), Arc::new(saves.into()));
         let stopped = agent(&log).session(store, "s").run("Go").await.unwrap_err();
         assert!(matches!(stopped.reason, StopReason::Session(_)), "{stopped}");
         let output = stopped.transcript.iter().flat_map(|message| match message {

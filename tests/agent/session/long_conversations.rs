@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tool_runtime::agent::session::{MemoryStore, Session, SessionStore};
+use tool_runtime::agent::session::{MemorySessions, Session, SessionStore};
 use tool_runtime::agent::window::{EvictedMessages, Summarizer, SummaryError, Window};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::{
@@ -158,7 +158,7 @@ async fn play(
     is_summarized: bool,
     loads_all: bool,
 ) -> (Vec<Vec<String>>, Vec<String>) {
-    let (model, store) = (Echo::default(), MemoryStore::new());
+    let (model, store) = (Echo::default(), MemorySessions::new());
     let tools = if loads_all { tools![look, pay, secret] } else { tools![look, pay] };
     let whole = Agent::new(model.clone(), tools)
         .system("Be brief.")

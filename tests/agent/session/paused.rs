@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::agent::Paused;
-use tool_runtime::agent::session::{MemoryStore, Session, SessionError};
+use tool_runtime::agent::session::{MemorySessions, Session, SessionError};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::{
     Agent, ChatReply, Message, Policy, ScriptedModel, ScriptedTurn, Stopped, ToolContext,
@@ -39,7 +39,7 @@ async fn hang() -> &'static str {
     std::future::pending().await
 }
 
-fn session(store: &MemoryStore, log: &Log, turns: Vec<ScriptedTurn>) -> Session {
+fn session(store: &MemorySessions, log: &Log, turns: Vec<ScriptedTurn>) -> Session {
     let agent = Agent::new(ScriptedModel::new(turns), tools![pay, mail, hang])
         .policy(Policy::new().approver(AskLater))
         .extension(log.clone());
@@ -65,7 +65,7 @@ fn last_results(messages: &[Message]) -> &[ToolResult] {
 
 #[tokio::test]
 async fn paused_run_is_read_in_another_process_and_decided() {
-    let (store, log) = (MemoryStore::new(), Log::default());
+    let (store, log) = (MemorySessions::new(), Log::default());
     let first = session(&store, &log, vec![reply(&[("pay", TO_ADA), ("mail", TO_BOB)])]);
     assert!(first.paused().await.unwrap().is_none(), "the session does not exist yet");
     let stopped = first.run("Pay Ada and tell Bob.").await.unwrap_err();
@@ -101,7 +101,7 @@ async fn paused_run_is_read_in_another_process_and_decided() {
 
 #[tokio::test]
 async fn run_that_was_interrupted_is_not_paused() {
-    let (store, log) = (MemoryStore::new(), Log::default());
+    let (store, log) = (MemorySessions::new(), Log::default());
     let first =
         session(&store, &log, vec![reply(&[("pay", TO_ADA), ("mail", TO_BOB), ("hang", "{}")])]);
     let run = tokio::spawn(async move { first.run("Pay Ada and tell Bob.").await });
@@ -118,7 +118,7 @@ async fn run_that_was_interrupted_is_not_paused() {
 
 #[tokio::test]
 async fn resumed_or_abandoned_run_is_not_paused() {
-    let (store, log) = (MemoryStore::new(), Log::default());
+    let (store, log) = (MemorySessions::new(), Log::default());
     let calls = || reply(&[("pay", TO_ADA)]);
     let first = session(&store, &log, vec![calls(), calls(), ChatReply::text("Fine.").into()]);
     first.run("Pay Ada.").await.unwrap_err();
@@ -134,7 +134,7 @@ async fn resumed_or_abandoned_run_is_not_paused() {
 #[tokio::test]
 async fn unreadable_record_is_an_error() {
     use tool_runtime::agent::session::{SessionStore, SessionWrite};
-    let (store, log) = (MemoryStore::new(), Log::default());
+    let (store, log) = (MemorySessions::new(), Log::default());
     store.save("ada", SessionWrite::create().state("no state")).await.unwrap();
     let paused = session(&store, &log, vec![]).paused().await;
     assert!(matches!(paused, Err(SessionError::CorruptRecord { .. })), "{paused:?}");

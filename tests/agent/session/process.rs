@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery, SessionRecord,
-    SessionStore, SessionWrite,
+    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery,
+    SessionRecord, SessionStore, SessionWrite,
 };
 use tool_runtime::async_trait;
 
@@ -14,14 +14,14 @@ use tool_runtime::async_trait;
 /// that it loads and saves.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Process {
-    pub(super) store: MemoryStore,
+    pub(super) store: MemorySessions,
     locks: SessionLocks,
     pub(super) loaded: Arc<AtomicUsize>,
     pub(super) saved: Arc<AtomicUsize>,
 }
 
 impl Process {
-    pub(super) fn of(store: &MemoryStore) -> Self {
+    pub(super) fn of(store: &MemorySessions) -> Self {
         Self { store: store.clone(), ..Self::default() }
     }
 

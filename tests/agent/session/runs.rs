@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
+    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
     SessionStore, SessionWrite,
 };
 use tool_runtime::agent::window::Window;
@@ -70,7 +70,7 @@ pub(super) fn agent(log: &Log) -> Agent {
 /// A store whose process ends before or after the save of this number.
 #[derive(Clone, Debug)]
 struct EndingStore {
-    inner: MemoryStore,
+    inner: MemorySessions,
     saves: Arc<AtomicUsize>,
     dies_at: usize,
     persists: bool,
@@ -128,7 +128,7 @@ async fn run_resumes_after_an_end_before_or_after_every_save() {
     let mut ends = 0;
     for dies_at in 0..40 {
         for persists in [false, true] {
-            let (log, inner) = (Log::default(), MemoryStore::default());
+            let (log, inner) = (Log::default(), MemorySessions::default());
             let saves = Arc::new(AtomicUsize::new(0));
             let store =
                 EndingStore { inner: inner.clone(), saves: Arc::clone(&saves), dies_at, persists };
@@ -173,7 +173,7 @@ async fn run_resumes_after_an_end_before_or_after_every_save() {
 
 #[tokio::test]
 async fn session_continues_from_run_to_run() {
-    let store = MemoryStore::default();
+    let store = MemorySessions::default();
     let model = Arc::new(ScriptedModel::new([
         ScriptedTurn::new(ChatReply::text("Hi, Ada.")),
         ScriptedTurn::new(ChatReply::default().call("look", "{}")),
@@ -195,7 +195,7 @@ async fn session_continues_from_run_to_run() {
 
 #[tokio::test]
 async fn unfinished_run_is_abandoned_by_the_next_prompt() {
-    let (log, store) = (Log::default(), MemoryStore::default());
+    let (log, store) = (Log::default(), MemorySessions::default());
     let session = agent(&log).session(store.clone(), "s");
     let mut run = session.start("Go").await.unwrap();
     run.next().await;
@@ -209,7 +209,7 @@ async fn unfinished_run_is_abandoned_by_the_next_prompt() {
 
 #[tokio::test]
 async fn paused_run_is_saved_and_resumed_with_decisions() {
-    let (log, store) = (Log::default(), MemoryStore::default());
+    let (log, store) = (Log::default(), MemorySessions::default());
     let make = |replies: &[ChatReply]| {
         Agent::new(ScriptedModel::new(replies.to_vec()), tools![spend, look])
             .extension(Arc::clone(&log))
@@ -239,8 +239,8 @@ async fn paused_run_is_saved_and_resumed_with_decisions() {
 
 #[tokio::test]
 async fn session_continues_after_a_stopped_run() {
-    let (log, store) = (Log::default(), MemoryStore::default());
-    let agent = agent(&log).limits(Limits::default().iterations(2));
+    let (log, store) = (Log::default(), MemorySessions::default());
+    let agent = agent(&log).limits(Limits::default().max_iterations(2));
     let session = agent.session(store, "s");
     let stopped = session.run("Go").await.unwrap_err();
     assert!(matches!(stopped.reason, StopReason::IterationLimit(2)));
@@ -253,7 +253,7 @@ async fn session_continues_after_a_stopped_run() {
 /// before.
 #[tokio::test]
 async fn session_continues_after_an_empty_reply() {
-    let store = MemoryStore::default();
+    let store = MemorySessions::default();
     let model = ScriptedModel::new(["", "Yes?", "Fine."].map(ChatReply::text));
     let session = Agent::new(model, Tools::new()).session(store, "s");
     assert!(matches!(session.run("One").await.unwrap_err().reason, StopReason::EmptyReply));
@@ -268,7 +268,7 @@ async fn session_continues_after_an_empty_reply() {
 
 #[tokio::test]
 async fn late_decision_is_refused_and_overwrites_nothing() {
-    let (log, store) = (Log::default(), MemoryStore::default());
+    let (log, store) = (Log::default(), MemorySessions::default());
     let replies = [ChatReply::default().call("spend", "{}"), ChatReply::text("As you like.")];
     let session = Agent::new(ScriptedModel::new(replies), tools![spend])
         .extension(Arc::clone(&log))
@@ -294,7 +294,7 @@ async fn late_decision_is_refused_and_overwrites_nothing() {
 /// A paused run of a session is resumed there, once.
 #[tokio::test]
 async fn run_of_a_session_resumes_only_there_and_once() {
-    let (log, store) = (Log::default(), MemoryStore::default());
+    let (log, store) = (Log::default(), MemorySessions::default());
     let replies = [ChatReply::default().call("spend", "{}"), ChatReply::text("Done.")];
     let agent = Agent::new(ScriptedModel::new(replies), tools![spend])
         .extension(Arc::clone(&log))
@@ -356,7 +356,7 @@ async fn enough() -> ToolOutput {
 
 #[tokio::test]
 async fn stop_request_leaves_no_pending_call() {
-    let (log, store) = (Log::default(), MemoryStore::default());
+    let (log, store) = (Log::default(), MemorySessions::default());
     let two_calls = ChatReply::default().call("spend", "{}").call("enough", "{}");
     let session = Agent::new(ScriptedModel::new([two_calls]), tools![spend, enough])
         .extension(Arc::clone(&log))
@@ -371,7 +371,7 @@ async fn stop_request_leaves_no_pending_call() {
 
 #[tokio::test]
 async fn edit_between_steps_is_saved() {
-    let (log, store) = (Log::default(), MemoryStore::default());
+    let (log, store) = (Log::default(), MemorySessions::default());
     let session = agent(&log).session(store, "s");
     let mut run = session.start("Go").await.unwrap();
     run.next().await;
@@ -384,7 +384,7 @@ async fn edit_between_steps_is_saved() {
 /// The messages that a model received of a conversation of several runs.
 #[tokio::test]
 async fn window_sends_the_end_of_a_long_session() {
-    let store = MemoryStore::default();
+    let store = MemorySessions::default();
     let model = ScriptedModel::new((0..20).map(|turn| {
         let last = ScriptedTurn::new(ChatReply::text(format!("answer {turn} {}", "x".repeat(400))));
         last.expect_last(format!("question {turn}"))
@@ -421,7 +421,7 @@ impl tool_runtime::ChatModel for RecordsRequests {
 #[tokio::test]
 async fn session_accepts_images() {
     let agent = |model: ScriptedModel| Agent::new(model, Tools::new());
-    let store = MemoryStore::default();
+    let store = MemorySessions::default();
     let model = ScriptedModel::new(["A cat.", "It is grey."].map(ChatReply::text));
     let session = agent(model).session(store.clone(), "s");
     let picture =
@@ -450,7 +450,7 @@ struct Count {
 
 #[tokio::test]
 async fn session_extracts_a_value() {
-    let store = MemoryStore::default();
+    let store = MemorySessions::default();
     let replies = ["They are two.", r#"{"count": "two"}"#, r#"{"count": 2}"#, "Two, as I said."];
     let agent = Agent::new(ScriptedModel::new(replies.map(ChatReply::text)), tools![look]);
     let session = agent.session(store, "s");
@@ -470,7 +470,7 @@ async fn message_added_to_a_saved_prompt_is_saved_with_it() {
     steering.push("Be brief.").unwrap();
     let model = ScriptedModel::new([ChatReply::text("Yes.")]);
     let agent = Agent::new(model, Tools::new()).steering(&steering);
-    let session = agent.session(MemoryStore::default(), "s");
+    let session = agent.session(MemorySessions::default(), "s");
     let answer = session.run("Is it?").await.unwrap();
     let texts: Vec<_> = answer.transcript.iter().map(Message::text).collect();
     assert_eq!(texts, ["Is it?\n\nBe brief.", "Yes."]);
@@ -479,7 +479,7 @@ async fn message_added_to_a_saved_prompt_is_saved_with_it() {
 
 #[tokio::test]
 async fn session_resumes_as_a_stream() {
-    let (log, store) = (Log::default(), MemoryStore::default());
+    let (log, store) = (Log::default(), MemorySessions::default());
     let session = agent(&log).session(store, "s");
     let mut run = session.start("Go").await.unwrap();
     run.next().await;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::agent::{Limits, ModelHook, Prices};
 use tool_runtime::dispatch::{AskLater, OnFailure};
 use tool_runtime::drivers::{PreparedRequest, ReAct};
@@ -87,10 +87,10 @@ fn stop_cases() -> Vec<(&'static str, Agent, bool)> {
     let twice = Tools::new().with(fail {}).with(fail {});
     vec![
         ("MAX_ITERATIONS", calls("fail").max_iterations(1), false),
-        ("TOKENS_SPENT", calls("fail").limits(Limits::default().tokens(500)), false),
-        ("MONEY_SPENT", calls("fail").limits(Limits::default().cost(1e-9, prices)), false),
-        ("TIME_LIMIT", calls("wait").time_limit(Duration::from_secs(5)), true),
-        ("REPEATED", calls("fail").limits(Limits::default().repeats(1)), false),
+        ("TOKENS_SPENT", calls("fail").limits(Limits::default().max_tokens(500)), false),
+        ("MONEY_SPENT", calls("fail").limits(Limits::default().max_cost(1e-9, prices)), false),
+        ("TIMEOUT", calls("wait").run_timeout(Duration::from_secs(5)), true),
+        ("REPEATED", calls("fail").limits(Limits::default().max_repeats(1)), false),
         ("REQUESTED", calls("finish"), false),
         ("REQUESTED", calls("fail").model_hook(StopsBefore), true),
         ("HALTED", calls("fail").policy(Policy::new().on_failure(OnFailure::Abort)), true),
@@ -103,7 +103,7 @@ fn stop_cases() -> Vec<(&'static str, Agent, bool)> {
         (
             "MISREAD",
             Agent::new(replies("Hm.", FinishReason::Stop), tools![fail])
-                .driver(ReAct::new().parse_attempts(1)),
+                .driver(ReAct::new().max_parse_attempts(1)),
             true,
         ),
         ("REGISTRY", Agent::new(replies("", FinishReason::Stop), twice), false),
@@ -127,7 +127,7 @@ async fn documented_table_says_which_stop_reasons_can_be_resumed() {
         agree.count()
     };
     for (code, agent, is_resumable) in stop_cases() {
-        let session = agent.session(MemoryStore::default(), "ada");
+        let session = agent.session(MemorySessions::default(), "ada");
         let stopped: Stopped = session.run("Go").await.unwrap_err();
         assert_eq!(stopped.reason.code(), code, "{stopped}");
         let resumed = session.resume().await.unwrap();
@@ -138,7 +138,7 @@ async fn documented_table_says_which_stop_reasons_can_be_resumed() {
         assert_eq!(rows_that_agree(code, is_resumable), 1, "the table disagrees about {code}");
     }
     let unfit = ScriptedModel::new(["a", "b", "c"].map(ChatReply::text));
-    let session = Agent::new(unfit, Tools::new()).session(MemoryStore::default(), "ada");
+    let session = Agent::new(unfit, Tools::new()).session(MemorySessions::default(), "ada");
     let stopped = session.extract::<u32>("When?").await.unwrap_err();
     assert_eq!((stopped.reason.code(), rows_that_agree("UNFIT", false)), ("UNFIT", 1));
     assert!(session.resume().await.unwrap().is_none());

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
-use tool_runtime::agent::session::{MemoryStore, SessionError};
+use tool_runtime::agent::session::{MemorySessions, SessionError};
 use tool_runtime::{
     Agent, ChatReply, ScriptedModel, ScriptedTurn, StopReason, ToolContext, tool, tools,
 };
@@ -45,7 +45,7 @@ async fn receipt(ctx: &ToolContext) -> &'static str {
 
 #[tokio::test]
 async fn run_that_was_taken_over_stops_before_its_next_call() {
-    let (counts, store) = (CallCounts::default(), MemoryStore::default());
+    let (counts, store) = (CallCounts::default(), MemorySessions::default());
     let agent = |replies: Vec<ScriptedTurn>| {
         Agent::new(ScriptedModel::new(replies), tools![pay, receipt]).extension(counts.clone())
     };
@@ -75,7 +75,7 @@ async fn run_that_was_taken_over_stops_before_its_next_call() {
 
 #[tokio::test]
 async fn second_writer_of_a_session_conflicts() {
-    let (log, store) = (Log::default(), MemoryStore::default());
+    let (log, store) = (Log::default(), MemorySessions::default());
     let session = agent(&log).session(store.clone(), "s");
     let mut run = session.start("Go").await.unwrap();
     run.next().await;

@@ -63,9 +63,9 @@ async fn stopped_sub_agent_reports_possible_effects_for_every_stop_reason() {
     };
     for (agent, code, ran) in [
         (twice().max_iterations(3), "MAX_ITERATIONS", "note, send"),
-        (twice().limits(Limits::default().tokens(22)), "TOKENS_SPENT", "send"),
+        (twice().limits(Limits::default().max_tokens(22)), "TOKENS_SPENT", "send"),
         (
-            helper([sends(), sends(), sends()]).limits(Limits::default().repeats(2)),
+            helper([sends(), sends(), sends()]).limits(Limits::default().max_repeats(2)),
             "REPEATED",
             "send",
         ),

@@ -11,7 +11,7 @@ use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use serde_json::Value;
 use tool_runtime::agent::Steering;
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
+    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
     SessionStore, SessionWrite,
 };
 
@@ -84,7 +84,7 @@ async fn poll_at_most<T>(polls: u8, work: impl Future<Output = T>) -> Option<T> 
 
 /// A slow store that records which early results it has acknowledged.
 #[derive(Clone, Debug, Default)]
-struct AcknowledgingStore(MemoryStore, Arc<Mutex<Vec<Value>>>);
+struct AcknowledgingStore(MemorySessions, Arc<Mutex<Vec<Value>>>);
 
 #[async_trait]
 impl SessionStore for AcknowledgingStore {

@@ -38,7 +38,7 @@ async fn limits_of_a_sub_agent_stop_only_its_own_run() {
     let inner = |model| Agent::new(model, tools![echo]);
     for (agent, output) in [
         (
-            inner(endless()).limits(Limits::default().tokens(22)),
+            inner(endless()).limits(Limits::default().max_tokens(22)),
             "(TOKENS_SPENT): it used 22 of 22 tokens.",
         ),
         (
@@ -46,13 +46,13 @@ async fn limits_of_a_sub_agent_stop_only_its_own_run() {
             "(MAX_ITERATIONS): it reached its limit of 3 model requests.",
         ),
         (
-            Agent::new(Slow, Tools::new()).time_limit(Duration::from_secs(2)),
-            "(TIME_LIMIT): it reached its time limit of 2s.",
+            Agent::new(Slow, Tools::new()).run_timeout(Duration::from_secs(2)),
+            "(TIMEOUT): it reached its time limit of 2s.",
         ),
         (inner(story([])), "(MODEL_SETUP)."),
     ] {
         let outer = caller_of(agent.into_tool("helper", "Looks for things."), "helper");
-        let answer = outer.limits(Limits::default().tokens(1_000)).run("Go").await.unwrap();
+        let answer = outer.limits(Limits::default().max_tokens(1_000)).run("Go").await.unwrap();
         assert_eq!(answer.text, "Done.");
         let result = &results(&answer.transcript[2])[0];
         assert_eq!(result.text, format!("The agent stopped without an answer {output}"));

@@ -16,14 +16,14 @@ fn cashier_with(paid: &Paid, change: impl FnOnce(&mut tool_runtime::ToolDefiniti
 async fn suspended_call_is_not_retried() {
     let paid = Paid::default();
     let retried = cashier_with(&paid, |definition| {
-        (definition.idempotent, definition.retries) = (true, 3);
+        (definition.idempotent, definition.max_retries) = (true, 3);
     });
     let (agent, output) = with_recorder(caller_of(retried, "cashier"));
     let mut waiting = paused(agent.run("Pay Ada.").await.unwrap_err());
     assert_eq!(reported_usage(&output.lock().unwrap()), Usage::new(20, 2));
     approve_all(&mut waiting);
     let (agent, output) =
-        with_recorder(caller_of(cashier_with(&paid, |it| it.retries = 0), "cashier"));
+        with_recorder(caller_of(cashier_with(&paid, |it| it.max_retries = 0), "cashier"));
     assert_eq!(agent.resume(waiting).finish().await.unwrap().usage, Usage::new(40, 4));
     assert_eq!(reported_usage(&output.lock().unwrap()), Usage::new(20, 2));
 }
@@ -46,7 +46,7 @@ async fn resumed_call_counts_once_towards_rate_limits() {
     let paid = Paid::default();
     let hourly = cashier_with(&paid, |it| it.rate_limit = Some(RateLimit::per_hour(2)));
     let policy = Policy::new()
-        .concurrency(Concurrency::default().all(1))
+        .concurrency(Concurrency::default().max_calls(1))
         .rate_limits(RateLimits::default().wait_timeout(Duration::MAX));
     let agent = caller_of(hourly, "cashier").policy(policy);
     let started = tokio::time::Instant::now();

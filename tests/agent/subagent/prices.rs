@@ -8,7 +8,7 @@ use super::*;
 /// This price for each input token; output is free.
 fn prices(input: f64) -> Option<Limits> {
     let prices = Prices { input: input * 1e6, cached: 0.0, output: 0.0 };
-    Some(Limits::default().cost(f64::INFINITY, prices))
+    Some(Limits::default().max_cost(f64::INFINITY, prices))
 }
 
 fn priced(agent: Agent, limits: Option<Limits>) -> Agent {
@@ -73,7 +73,7 @@ async fn costs_of_nested_sub_agents_add_up() {
 #[tokio::test]
 async fn cost_of_a_sub_agent_counts_towards_the_cost_limit_of_its_caller() {
     let dear = Prices { input: 2e6, cached: 0.0, output: 0.0 };
-    let limits = Limits::default().cost(110.0, dear);
+    let limits = Limits::default().max_cost(110.0, dear);
     let answer = priced_caller_of(Some(limits.clone()), helper(None)).run("Go").await.unwrap();
     assert_eq!(answer.cost, Some(80.0));
     let stopped = priced_caller_of(Some(limits), helper(prices(5.0))).run("Go").await.unwrap_err();
@@ -90,7 +90,7 @@ async fn cost_of_a_stopped_sub_agent_counts() {
         let agent = Agent::new(stuck_behind(Usage::new(10, 1)), tools![echo]);
         priced(agent, limits).into_tool("helper", "Looks for things.")
     };
-    let limited = || helper(prices(5.0).map(|limits| limits.iterations(1)));
+    let limited = || helper(prices(5.0).map(|limits| limits.max_iterations(1)));
     let answer = priced_caller_of(prices(2.0), limited()).run("Go").await.unwrap();
     assert_eq!(results(&answer.transcript[2])[0].error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
     assert_eq!(answer.cost, Some(40.0 + 50.0));

@@ -25,11 +25,11 @@ fn limited(paid: &Paid, limits: Limits) -> Agent {
 async fn limits_of_the_resuming_agents_apply_to_nested_runs() {
     let all = Limits::default;
     for (before, after, text) in [
-        (all().iterations(5), all().iterations(1), "(MAX_ITERATIONS)"),
-        (all().iterations(2), all(), "Ada has her money."),
+        (all().max_iterations(5), all().max_iterations(1), "(MAX_ITERATIONS)"),
+        (all().max_iterations(2), all(), "Ada has her money."),
         // Usage from before counts.
-        (all().tokens(9_000), all().tokens(11), "(TOKENS_SPENT)"),
-        (all().tokens(12), all().tokens(90), "Ada has her money."),
+        (all().max_tokens(9_000), all().max_tokens(11), "(TOKENS_SPENT)"),
+        (all().max_tokens(12), all().max_tokens(90), "Ada has her money."),
     ] {
         let paid = Paid::default();
         let mut waiting = paused(limited(&paid, before).run("Pay Ada.").await.unwrap_err());
@@ -84,12 +84,12 @@ async fn suspended_call_that_cannot_resume_is_indeterminate() {
         (agent(tools_of(strict)).policy(Policy::new().approver(AskLater)), "sum"),
         // There is no time left for the call, nor for the interceptors.
         (
-            agent(tools_of(cashier(&paid))).policy(Policy::new().batch_deadline(Duration::ZERO)),
+            agent(tools_of(cashier(&paid))).policy(Policy::new().batch_timeout(Duration::ZERO)),
             "the time limit for the calls of this reply",
         ),
         (
             agent(tools_of(cashier(&paid)))
-                .policy(Policy::new().interceptor(BlockAll).batch_deadline(Duration::ZERO)),
+                .policy(Policy::new().interceptor(BlockAll).batch_timeout(Duration::ZERO)),
             "the time limit for the calls of this reply",
         ),
     ] {

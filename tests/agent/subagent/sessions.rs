@@ -1,6 +1,6 @@
 //! Sessions that save a run whose nested run is paused, and resume it in another process.
 
-use tool_runtime::agent::session::{MemoryStore, SessionStore};
+use tool_runtime::agent::session::{MemorySessions, SessionStore};
 use tool_runtime::dispatch::{InterceptAction, InterceptContext, Interceptor};
 use tool_runtime::{Policy, ToolCall};
 
@@ -43,7 +43,7 @@ async fn assert_nested_run_resumes(store: impl SessionStore + Clone + 'static) {
 
 #[tokio::test]
 async fn nested_paused_run_resumes_from_a_memory_store() {
-    assert_nested_run_resumes(MemoryStore::default()).await;
+    assert_nested_run_resumes(MemorySessions::default()).await;
 }
 
 #[cfg(feature = "sqlite")]
@@ -66,7 +66,7 @@ impl Interceptor for Hangs {
 #[tokio::test(start_paused = true)]
 async fn process_end_during_a_resumed_call_loses_no_decision() {
     for may_repeat in [false, true] {
-        let (paid, store) = (Paid::default(), MemoryStore::default());
+        let (paid, store) = (Paid::default(), MemorySessions::default());
         let agent = || {
             let cashier = cashier(&paid).map_definition(|definition| {
                 if may_repeat { definition.idempotent() } else { definition }
@@ -102,7 +102,7 @@ async fn hang() {
 /// ends.
 #[tokio::test(start_paused = true)]
 async fn pending_call_is_saved_while_another_call_is_in_flight() {
-    let (paid, store) = (Paid::default(), MemoryStore::default());
+    let (paid, store) = (Paid::default(), MemorySessions::default());
     let agent = || {
         let all = ask("cashier").call("pay", json!({ "to": "Bob" })).call("hang", "{}");
         let model = story([all, ChatReply::text("Done.")]);
@@ -151,7 +151,7 @@ async fn call_with_arguments_too_deep_to_save_does_not_pause() {
             let tool = agent.into_tool("keeper", "Keeps.").max_depth(9);
             agent = caller_of(tool, "keeper");
         }
-        let session = agent.session(MemoryStore::default(), "s");
+        let session = agent.session(MemorySessions::default(), "s");
         for ended in [agent.run("Go").await, session.run("Go").await] {
             match ended {
                 Ok(answer) => assert!(!waits && answer.text == "Done.", "{depth}"),
@@ -176,7 +176,7 @@ async fn session_extracts_a_value_from_a_resumed_run() {
     let value = || ChatReply::text(r#"{"value": 7}"#);
     let model = story([ask("cashier"), ChatReply::text("Paid."), value()]);
     let agent = Agent::new(model, Tools::new().with(cashier(&paid)));
-    let session = agent.session(MemoryStore::default(), "s");
+    let session = agent.session(MemorySessions::default(), "s");
     let mut waiting = paused(session.extract::<u8>("Pay Ada.").await.unwrap_err());
     approve_all(&mut waiting);
     let run = session.resume_with(waiting).await.unwrap();

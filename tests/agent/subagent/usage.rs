@@ -1,7 +1,7 @@
 //! The usage of a sub-agent counts once as its caller's, however the call ends.
 
 use tool_runtime::agent::CompletedStep;
-use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::dispatch::{Batch, Dispatch};
 use tool_runtime::{
     CancellationToken, Dispatcher, EffectRecord, Policy, Registry, ToolCall, ToolExecution,
@@ -46,14 +46,14 @@ async fn usage_of_a_stopped_sub_agent_counts() {
         assert_eq!(answer.usage, plus(usage, Usage::new(20, 2)), "{agents}");
 
         let answer = agent(nested_helpers(agents))
-            .policy(Policy::new().batch_deadline(SECOND))
+            .policy(Policy::new().batch_timeout(SECOND))
             .run("Go")
             .await
             .unwrap();
         assert_eq!(answer.usage, plus(usage, Usage::new(20, 2)), "{agents}");
 
-        let late = agent(nested_helpers(agents)).time_limit(SECOND).run("Go").await.unwrap_err();
-        assert!(matches!(late.reason, StopReason::TimeLimit(_)));
+        let late = agent(nested_helpers(agents)).run_timeout(SECOND).run("Go").await.unwrap_err();
+        assert!(matches!(late.reason, StopReason::Timeout(_)));
         assert_eq!(*late.usage, plus(usage, Usage::new(10, 1)), "{agents}");
 
         let stop = CancellationToken::new();
@@ -108,7 +108,7 @@ async fn costly() -> ToolOutput {
 async fn usage_of_an_early_result_counts_once() {
     let two_calls = || story([ask("helper").call("costly", "{}"), ChatReply::text("Done.")]);
     let agent = Agent::new(two_calls(), tools![costly].with(stuck("helper")));
-    let session = agent.session(MemoryStore::default(), "s");
+    let session = agent.session(MemorySessions::default(), "s");
     let mut run = session.start("Go").await.unwrap();
     run.next().await;
     assert!(tokio::time::timeout(SECOND, run.next()).await.is_err());
@@ -135,7 +135,7 @@ async fn usage_of_an_agent_called_by_a_tool_counts() {
     assert_eq!(answer.usage, Usage::new(40, 4));
 
     let agent = Agent::new(model(), tools![delegate].with(nested_helpers(2)))
-        .policy(Policy::new().batch_deadline(SECOND));
+        .policy(Policy::new().batch_timeout(SECOND));
     assert_eq!(agent.run("Go").await.unwrap().usage, plus(usage_of(2), Usage::new(20, 2)));
 }
 
@@ -145,7 +145,7 @@ struct IgnoresDeadline(Dispatcher);
 #[async_trait]
 impl Dispatch for IgnoresDeadline {
     async fn dispatch(&self, mut batch: Batch) -> Vec<ToolExecution> {
-        (batch.deadline, batch.cancellation) = (None, None);
+        (batch.timeout, batch.cancellation) = (None, None);
         Dispatch::dispatch(&self.0, batch).await
     }
 }
@@ -156,8 +156,8 @@ async fn usage_of_a_lost_remote_call_counts() {
     let other_registry = Registry::try_from(Tools::new().with(nested_helpers(2))).unwrap();
     let agent = caller_of(nested_helpers(2), "helper")
         .dispatch_with(IgnoresDeadline(Dispatcher::new(other_registry)));
-    let late = agent.time_limit(SECOND).run("Go").await.unwrap_err();
-    assert!(matches!(late.reason, StopReason::TimeLimit(_)));
+    let late = agent.run_timeout(SECOND).run("Go").await.unwrap_err();
+    assert!(matches!(late.reason, StopReason::Timeout(_)));
     assert_eq!(*late.usage, plus(usage_of(2), Usage::new(10, 1)));
 
     // Calls that return count once.

@@ -11,7 +11,7 @@ const CALLS: usize = 20_000;
 
 /// Returns a turn whose reply has so many calls, and the calls.
 fn calling(count: usize) -> (Turn, Vec<ToolCall>) {
-    let limits = Limits::default().calls_per_reply(None);
+    let limits = Limits::default().max_calls_per_reply(None);
     let mut turn = Turn::new(vec![Message::user("Go")], 20).with_limits(limits);
     let calls = (0..count)
         .map(|n| AssistantPart::Call(ToolCall::new(format!("id_{n}"), "t", json!({ "n": n }))));

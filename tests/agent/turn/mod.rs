@@ -242,9 +242,9 @@ fn calls_beyond_the_limit_of_a_reply_are_answered() {
     for (limits, count, run) in [
         (default.clone(), 128, 128),
         (default.clone(), 10_000, 128),
-        (default.clone().calls_per_reply(2), 5, 2),
-        (default.clone().calls_per_reply(0), 3, 0),
-        (default.calls_per_reply(None), 200, 200),
+        (default.clone().max_calls_per_reply(2), 5, 2),
+        (default.clone().max_calls_per_reply(0), 3, 0),
+        (default.max_calls_per_reply(None), 200, 200),
     ] {
         let mut turn = Turn::new(vec![Message::user("Go")], 0).with_limits(limits);
         turn.on_reply(reply(count)).unwrap();

@@ -13,8 +13,8 @@ fn all_states() -> Vec<(&'static str, Turn)> {
         turn.on_reply(reply).unwrap();
         turn
     };
-    let limited = fresh_turn().with_limits(Limits::default().tokens(10));
-    let strict = fresh_turn().with_limits(Limits::default().repeats(0));
+    let limited = fresh_turn().with_limits(Limits::default().max_tokens(10));
+    let strict = fresh_turn().with_limits(Limits::default().max_repeats(0));
     let mut started = after(&fresh_turn(), two_calls());
     started.begin_calls();
     let mut half = started.clone();
@@ -84,7 +84,7 @@ const EVENTS: [Event; 8] = [
     (
         "other usage reaches the limit",
         |turn| {
-            turn.edit_limits(|limits| limits.tokens = Some(1));
+            turn.edit_limits(|limits| limits.max_tokens = Some(1));
             turn.add_usage(Usage::new(1, 0));
         },
         &[("request", "out of tokens")],

@@ -125,7 +125,7 @@ async fn single(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> 
 }
 
 /// May run again.
-#[tool(idempotent, retries = 2, timeout = "1s")]
+#[tool(idempotent, max_retries = 2, timeout = "1s")]
 async fn repeatable(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
     act(behavior, ctx).await
 }
@@ -284,7 +284,8 @@ async fn run(trial: &Trial) -> TrialResult {
         policy = policy.approver(Clerk);
     }
     if let Some(most) = trial.most {
-        policy = policy.concurrency(Concurrency::default().all(most).tool("pure", 1));
+        policy =
+            policy.concurrency(Concurrency::default().max_calls(most).max_tool_calls("pure", 1));
     }
     if let Some(times) = trial.rate {
         let limit = RateLimit { times, per: SPAN };
@@ -299,7 +300,7 @@ async fn run(trial: &Trial) -> TrialResult {
     let calls = trial.calls.iter().enumerate();
     let calls = calls.map(|(n, (name, text))| ToolCall::new(format!("call_{n}"), *name, &**text));
     let mut batch = Batch::from(calls.collect::<Vec<_>>());
-    batch.deadline = trial.deadline.map(Duration::from_millis);
+    batch.timeout = trial.deadline.map(Duration::from_millis);
     batch.run_info =
         trial.has_metadata.then(|| Arc::new(RunInfo::default().metadata("tenant", "acme")));
     if let Some(at) = trial.replaced_at {

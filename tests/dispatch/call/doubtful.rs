@@ -25,7 +25,7 @@ fn refusal(name: &str) -> String {
 #[tokio::test]
 async fn effect_decides_whether_doubtful_call_runs() {
     for effect in [None, Some(Effect::None), Some(Effect::Read), Some(Effect::Write)] {
-        for policy in [Policy::new(), Policy::new().batch_deadline(Duration::from_secs(9))] {
+        for policy in [Policy::new(), Policy::new().batch_timeout(Duration::from_secs(9))] {
             let mut tool = tool();
             if let Some(effect) = effect {
                 tool.0 = tool.0.effect(effect);

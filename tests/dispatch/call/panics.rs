@@ -68,7 +68,7 @@ async fn error_with_a_panicking_text_is_reported() {
         });
         // The error that is dropped between two attempts panics as well.
         tool.0 = tool.0.idempotent();
-        tool.0.retries = 1;
+        tool.0.max_retries = 1;
         let (dispatcher, events) = observed(dispatcher(Tools::new().with(tool)));
         for count in [1, 2] {
             let executions = dispatcher.dispatch(calls(&vec![("mined", "{}"); count])).await;

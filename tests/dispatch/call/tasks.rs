@@ -71,9 +71,9 @@ async fn unrestricted_call_gives_the_same_execution_as_a_limited_one() {
     for call in list {
         let short = all().dispatch(calls(&[call])).await.remove(0);
         // A limit and a deadline that are never reached.
-        let limits = tool_runtime::dispatch::Concurrency::default().all(100);
+        let limits = tool_runtime::dispatch::Concurrency::default().max_calls(100);
         let long =
-            all().policy(Policy::new().concurrency(limits).batch_deadline(Duration::from_secs(60)));
+            all().policy(Policy::new().concurrency(limits).batch_timeout(Duration::from_secs(60)));
         let mut long = long.dispatch(calls(&[call])).await.remove(0);
         long.started_at = short.started_at;
         assert_eq!(short, long);

@@ -51,7 +51,7 @@ impl AttemptHook for Scripted {
 struct Calls(Arc<AtomicU32>);
 
 /// Fails the first two times.
-#[tool(idempotent, retries = 5)]
+#[tool(idempotent, max_retries = 5)]
 async fn flaky(n: u64, ctx: &ToolContext) -> Result<u64, ToolError> {
     match ctx.get::<Calls>().unwrap().0.fetch_add(1, Ordering::SeqCst) {
         0 | 1 => Err(ToolError::transient("Busy.")),
@@ -248,7 +248,7 @@ async fn hook_that_is_cut_off_after_an_attempt_is_a_cause() {
     // The deadline passes while the hook follows an attempt that has ended, and one that has not.
     for (name, arguments) in [("same", r#"{"n":1}"#), ("hang", "{}")] {
         let mut batch = Batch::from(vec![ToolCall::new("1", name, arguments)]);
-        batch.deadline = Some(Duration::from_millis(50));
+        batch.timeout = Some(Duration::from_millis(50));
         let executions = Dispatch::dispatch(&dispatcher, batch).await;
         assert!(executions[0].failed_with("TOOL_TIMEOUT"), "{name}");
         let cause = "an attempt hook did not end after the attempt";

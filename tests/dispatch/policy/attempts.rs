@@ -57,7 +57,7 @@ fn faulty(fault: &'static str, is_idempotent: bool, retries: u32) -> (Faulty, Ke
     let schema = json!({ "type": "object" });
     let mut definition = ToolDefinition::new("faulty", "Fails.", schema);
     definition.timeout = Some(Duration::from_secs(1));
-    (definition.idempotent, definition.retries) = (is_idempotent, retries);
+    (definition.idempotent, definition.max_retries) = (is_idempotent, retries);
     let keys = Keys::default();
     (Faulty { definition, fault, keys: Arc::clone(&keys) }, keys)
 }
@@ -124,7 +124,7 @@ async fn idempotency_keys_differ_between_calls_and_runs() {
 }
 
 /// Fails with a `retry_after` hint.
-#[tool(idempotent, retries = 1)]
+#[tool(idempotent, max_retries = 1)]
 async fn busy(millis: u64) -> Result<(), ToolError> {
     Err(ToolError::transient("busy").retry_after(Duration::from_millis(millis)))
 }
@@ -142,7 +142,7 @@ async fn retry_waits_for_the_hint_of_the_tool() {
 #[tokio::test(start_paused = true)]
 async fn retry_is_skipped_after_deadline() {
     let dispatcher =
-        dispatcher(tools![busy]).policy(Policy::new().batch_deadline(Duration::from_secs(5)));
+        dispatcher(tools![busy]).policy(Policy::new().batch_timeout(Duration::from_secs(5)));
     for (millis, attempts, millis_taken) in [(4_000, 2, 4_000), (5_000, 1, 0), (8_000, 1, 0)] {
         let call = ToolCall::new("c", "busy", json!({ "millis": millis }));
         let execution = dispatcher.dispatch(vec![call]).await.remove(0);

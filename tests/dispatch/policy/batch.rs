@@ -85,7 +85,7 @@ async fn queued_call_does_not_start_after_an_abort() {
     let dispatcher = dispatcher.policy(
         Policy::new()
             .on_failure(OnFailure::Abort)
-            .concurrency(Concurrency::default().tool("work", 1)),
+            .concurrency(Concurrency::default().max_tool_calls("work", 1)),
     );
     let executions = run(&dispatcher, &["work", "work", "fail"]).await;
     assert_eq!(
@@ -113,7 +113,7 @@ async fn run_ends_with_a_failure_if_configured() {
 #[tokio::test(start_paused = true)]
 async fn batch_is_answered_when_its_deadline_passes() {
     let (dispatcher, _) = all();
-    let dispatcher = dispatcher.policy(Policy::new().batch_deadline(Duration::from_secs(3)));
+    let dispatcher = dispatcher.policy(Policy::new().batch_timeout(Duration::from_secs(3)));
     let started = Instant::now();
     let executions = run(&dispatcher, &["work", "hang", "work_sequentially", "work"]).await;
     assert_eq!(started.elapsed(), Duration::from_secs(3));

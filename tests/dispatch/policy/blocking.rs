@@ -30,7 +30,7 @@ fn block_indefinitely(ctx: &ToolContext) {
 }
 
 /// Is idempotent, but blocks its thread past its timeout.
-#[tool(blocking, idempotent, retries = 3, timeout = "50ms")]
+#[tool(blocking, idempotent, max_retries = 3, timeout = "50ms")]
 fn block_once(ctx: &ToolContext) {
     block(ctx);
 }

@@ -32,7 +32,7 @@ async fn single(ctx: &ToolContext) -> Result<(), ToolError> {
 }
 
 /// Behaves as the script says, after a second.
-#[tool(idempotent, retries = 2, timeout = "1s")]
+#[tool(idempotent, max_retries = 2, timeout = "1s")]
 async fn repeatable(ctx: &ToolContext) -> Result<(), ToolError> {
     act(ctx).await
 }
@@ -94,7 +94,7 @@ async fn breaker_opens_after_two_failures() {
 async fn breaker_admits_one_probe_after_the_cool_down() {
     for (probe, opens) in [("works", true), ("says no", true), ("is down", false), ("hangs", false)]
     {
-        let policy = Policy::new().batch_deadline(Duration::from_secs(5));
+        let policy = Policy::new().batch_timeout(Duration::from_secs(5));
         let dispatcher = with_policy(policy, &["is down", "is down", probe]);
         run(&dispatcher, &["far__single"]).await;
         run(&dispatcher, &["far__single"]).await;
@@ -129,7 +129,7 @@ async fn open_breaker_prevents_retries() {
 }
 
 /// Fails until the first attempts have ended; later attempts would succeed.
-#[tool(idempotent, retries = 1)]
+#[tool(idempotent, max_retries = 1)]
 async fn down(ctx: &ToolContext) -> Result<(), ToolError> {
     act(ctx).await
 }
@@ -168,7 +168,7 @@ async fn longest_duration_of_each_setting_is_no_limit() {
     let breakers = Breakers::default().each(Breaker::after(1).cool_down(longest));
     let limit = RateLimit { times: 3, per: longest };
     let limits = RateLimits::default().tool("unlimited", limit).wait_timeout(longest);
-    let policy = Policy::new().batch_deadline(longest).rate_limits(limits).breakers(breakers);
+    let policy = Policy::new().batch_timeout(longest).rate_limits(limits).breakers(breakers);
     let schema = json!({ "type": "object" });
     let definition = ToolDefinition::new("unlimited", "Acts.", schema).timeout(longest);
     let registry = Registry::new();

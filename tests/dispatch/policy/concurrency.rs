@@ -36,12 +36,12 @@ async fn slow_too() {
 async fn concurrency_limits_hold() {
     for (limits, seconds, most) in [
         (Concurrency::default(), 1, 12),
-        (Concurrency::default().all(4), 3, 4),
-        (Concurrency::default().all(0), 12, 1),
-        (Concurrency::default().tool("slow", 2), 3, 8),
-        (Concurrency::default().provider("p", 3), 2, 9),
-        (Concurrency::default().provider("p", 3).tool("slow", 1), 6, 4),
-        (Concurrency::default().tool("nobody", 1).all(100), 1, 12),
+        (Concurrency::default().max_calls(4), 3, 4),
+        (Concurrency::default().max_calls(0), 12, 1),
+        (Concurrency::default().max_tool_calls("slow", 2), 3, 8),
+        (Concurrency::default().max_provider_calls("p", 3), 2, 9),
+        (Concurrency::default().max_provider_calls("p", 3).max_tool_calls("slow", 1), 6, 4),
+        (Concurrency::default().max_tool_calls("nobody", 1).max_calls(100), 1, 12),
     ] {
         let registry = Registry::try_from(tools![slow]).unwrap();
         registry.register_all_from("p", tools![slow_too]).unwrap();
@@ -73,10 +73,10 @@ async fn nested_call_waits_only_for_permits_that_outer_calls_do_not_hold() {
     // A nested call waits for every permit but those that it shares with the outer call.
     let d = Concurrency::default;
     for (limits, seconds) in [
-        (d().tool("p__other", 1), 2),
-        (d().tool("p__other", 1).tool("q__other", 5).all(1), 2),
-        (d().tool("other", 1), 1),
-        (d().provider("p", 1).provider("q", 1), 2),
+        (d().max_tool_calls("p__other", 1), 2),
+        (d().max_tool_calls("p__other", 1).max_tool_calls("q__other", 5).max_calls(1), 2),
+        (d().max_tool_calls("other", 1), 1),
+        (d().max_provider_calls("p", 1).max_provider_calls("q", 1), 2),
     ] {
         let registry = Registry::new();
         registry.register_all_from("p", tools![slow_too]).unwrap();

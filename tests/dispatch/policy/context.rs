@@ -55,7 +55,7 @@ async fn spawned_work_ends_with_its_call() {
         let is_dropped = Arc::new(AtomicBool::new(false));
         let mut dispatcher = dispatcher(tools![start]).extension(Arc::clone(&is_dropped));
         if behavior == "stopped" {
-            dispatcher = dispatcher.policy(Policy::new().batch_deadline(Duration::from_millis(10)));
+            dispatcher = dispatcher.policy(Policy::new().batch_timeout(Duration::from_millis(10)));
         }
         let call = ToolCall::new("c", "start", json!({ "behavior": behavior }));
         let execution = dispatcher.dispatch(vec![call]).await.remove(0);
@@ -76,7 +76,7 @@ async fn spawned_work_ends_with_its_call() {
 }
 
 /// Notes everything in its context.
-#[tool(idempotent, retries = 1, timeout = "5s")]
+#[tool(idempotent, max_retries = 1, timeout = "5s")]
 async fn inform(ctx: &ToolContext) -> Result<(), ToolError> {
     let left = ctx.deadline().unwrap() - Instant::now();
     let transcript = ctx.transcript().iter().map(Message::text).collect::<Vec<_>>().join("|");
@@ -166,7 +166,8 @@ async fn tool_can_call_tools() {
 
 #[tokio::test]
 async fn tool_with_one_permit_can_call_itself() {
-    let limits = tool_runtime::dispatch::Concurrency::default().all(1).tool("dive", 1);
+    let limits =
+        tool_runtime::dispatch::Concurrency::default().max_calls(1).max_tool_calls("dive", 1);
     let call = ToolCall::new("c", "dive", json!({ "left": 2 }));
     let execution = dispatcher(tools![dive])
         .policy(Policy::new().concurrency(limits))

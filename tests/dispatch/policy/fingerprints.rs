@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tool_runtime::agent::Paused;
-use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::dispatch::{
     Approval, ApprovalRequest, Approver, AskLater, Batch, Decision, Dispatch,
 };
@@ -66,7 +66,7 @@ fn fingerprint_covers_what_an_approval_relies_on() {
     let mut same = pay();
     same.name = "give".into();
     same.timeout = Some(Duration::from_secs(1));
-    same.retries = 3;
+    same.max_retries = 3;
     same.rate_limit = Some(RateLimit::per_second(1));
     same.preference = ToolPreference::default().weight(2.0);
     same.parameters = serde_json::from_str::<Value>(
@@ -98,7 +98,7 @@ fn definition_is_read_back_as_it_was_written() {
     full.sequential = true;
     full.blocking = true;
     full.repair = tool_runtime::Repair::Lossless;
-    full.retries = 2;
+    full.max_retries = 2;
     full.rate_limit = Some(RateLimit::per_minute(3));
     full.preference = ToolPreference::default().always().with_override("amount", 5);
     for definition in [pay(), full] {
@@ -224,7 +224,7 @@ impl Approver for ForRun {
 async fn permission_for_the_run_ends_when_the_tool_is_replaced() {
     let (registry, approver) = (registry(), ForRun::default());
     let agent = agent(&registry, Policy::new().approver(approver.clone()), 4);
-    let session = agent.session(MemoryStore::default(), "chat");
+    let session = agent.session(MemorySessions::default(), "chat");
     let mut run = session.start("Pay").await.unwrap();
     for replacement in [None, Some("Pays twice."), None] {
         if let Some(description) = replacement {

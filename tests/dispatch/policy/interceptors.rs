@@ -132,7 +132,7 @@ async fn hook_that_hangs_after_a_call_ends_a_second_after_its_batch() {
         for hangs in [false, true] {
             let policy = policy.clone();
             let deadline =
-                dispatcher(tools![look]).policy(policy.clone().batch_deadline(5 * second));
+                dispatcher(tools![look]).policy(policy.clone().batch_timeout(5 * second));
             let start = Instant::now();
             let execution = deadline.dispatch(look_call(hangs)).await.remove(0);
             let is_stopped = start.elapsed() <= 6 * second;
@@ -155,8 +155,8 @@ async fn hook_that_hangs_after_a_call_ends_a_second_after_its_batch() {
             let reply = ChatReply::default().call("look", json!({ "hangs": hangs }).to_string());
             let agent = Agent::new(ScriptedModel::new([reply]), tools![look]).policy(policy);
             let start = Instant::now();
-            let stopped = agent.time_limit(3 * second).run("Go").await.unwrap_err();
-            assert!(matches!(stopped.reason, StopReason::TimeLimit { .. }), "{stopped}");
+            let stopped = agent.run_timeout(3 * second).run("Go").await.unwrap_err();
+            assert!(matches!(stopped.reason, StopReason::Timeout { .. }), "{stopped}");
             assert!(start.elapsed() <= 4 * second, "hook {hook}, {hangs}: {:?}", start.elapsed());
         }
     }
@@ -166,7 +166,7 @@ async fn hook_that_hangs_after_a_call_ends_a_second_after_its_batch() {
 
 #[tokio::test(start_paused = true)]
 async fn cause_names_the_hook_that_did_not_end() {
-    let policy = Policy::new().interceptor(Hangs).batch_deadline(Duration::from_secs(1));
+    let policy = Policy::new().interceptor(Hangs).batch_timeout(Duration::from_secs(1));
     let execution =
         dispatcher(tools![look]).policy(policy).dispatch(look_call(false)).await.remove(0);
     assert_eq!(execution.cause.as_deref(), Some("an interceptor did not end after the call"));

@@ -95,7 +95,7 @@ async fn area(ctx: &ToolContext) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn call_with_the_only_permit_does_not_wait_for_queued_calls() {
-    let limits = tool_runtime::dispatch::Concurrency::default().all(1);
+    let limits = tool_runtime::dispatch::Concurrency::default().max_calls(1);
     let dispatcher = dispatcher(tools![area, square]).policy(Policy::new().concurrency(limits));
     let mut calls = squares(&["5"]);
     calls.insert(0, ToolCall::new("area", "area", "{}"));

@@ -160,7 +160,7 @@ async fn squares(ctx: &ToolContext) -> bool {
 
 #[tokio::test]
 async fn nested_call_outside_of_a_run_uses_the_memo_of_its_batch() {
-    let limits = Concurrency::default().all(1);
+    let limits = Concurrency::default().max_calls(1);
     let dispatcher = dispatcher(tools![square, squares]).policy(Policy::new().concurrency(limits));
     let executions = dispatcher.dispatch(vec![call("square"), call("squares")]).await;
     assert_eq!(texts(&executions), ["9", "true"]);

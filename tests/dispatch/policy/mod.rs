@@ -155,7 +155,7 @@ impl Flaky {
 }
 
 /// Works in the end.
-#[tool(idempotent, retries = 3)]
+#[tool(idempotent, max_retries = 3)]
 async fn flaky(ctx: &ToolContext) -> Result<u32, ToolError> {
     ctx.get::<Flaky>().ok_or("no state")?.run()
 }
@@ -203,7 +203,7 @@ fn jittered(pauses: Duration) -> std::ops::RangeInclusive<Duration> {
 }
 
 /// Hangs, each time.
-#[tool(idempotent, retries = 2, timeout = "1s")]
+#[tool(idempotent, max_retries = 2, timeout = "1s")]
 async fn hang() {
     std::future::pending().await
 }

@@ -14,7 +14,7 @@ async fn print(bytes: usize) -> Result<String, ToolError> {
 
 #[tokio::test]
 async fn model_receives_the_head_and_the_tail_of_a_long_output() {
-    let dispatcher = dispatcher(tools![print]).policy(Policy::new().output_limit(20));
+    let dispatcher = dispatcher(tools![print]).policy(Policy::new().max_output_bytes(20));
     let calls =
         ["1", "50", "90"].map(|n| ToolCall::new(n, "print", format!(r#"{{"bytes": {n}}}"#)));
     let executions = dispatcher.dispatch(calls.into()).await;

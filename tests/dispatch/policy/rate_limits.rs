@@ -55,7 +55,7 @@ async fn slow(seconds: u64, ctx: &ToolContext) -> Result<(), ToolError> {
 }
 
 /// Fails, and is retried.
-#[tool(idempotent, retries = 3)]
+#[tool(idempotent, max_retries = 3)]
 async fn fails(ctx: &ToolContext) -> Result<(), ToolError> {
     note(ctx)?;
     Err(ToolError::transient("not yet"))
@@ -193,7 +193,7 @@ async fn run_within(
 ) -> (Vec<ToolExecution>, Duration) {
     let calls: Vec<_> = names.iter().map(|name| ToolCall::new("c", *name, "{}")).collect();
     let mut batch = Batch::from(calls);
-    batch.deadline = Some(deadline);
+    batch.timeout = Some(deadline);
     let start = Instant::now();
     (Dispatch::dispatch(dispatcher, batch).await, start.elapsed())
 }
@@ -292,14 +292,14 @@ async fn run_answers_before_its_time_limit_if_a_call_has_no_slot() {
         .policy(Policy::new().rate_limits(limits))
         .extension(StartTimes::default())
         .extension(Instant::now())
-        .time_limit(Duration::from_secs(5));
+        .run_timeout(Duration::from_secs(5));
     assert_eq!(agent.run("Go").await.unwrap().text, "Later.");
 }
 
 #[tokio::test(start_paused = true)]
 async fn cancelled_call_returns_its_rate_limit_slot() {
     let limits = RateLimits::default().all(per_ten_seconds(2));
-    let places = Concurrency::default().tool("slow", 1);
+    let places = Concurrency::default().max_tool_calls("slow", 1);
     let (dispatcher, start_times) =
         with_policy(Policy::new().rate_limits(limits).concurrency(places));
     let call = || vec![ToolCall::new("c", "slow", r#"{"seconds": 5}"#)];
@@ -308,7 +308,7 @@ async fn cancelled_call_returns_its_rate_limit_slot() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     // The call gets its slot at once, and no permit in time.
     let mut second = Batch::from(call());
-    second.deadline = Some(Duration::from_secs(2));
+    second.timeout = Some(Duration::from_secs(2));
     Dispatch::dispatch(&dispatcher, second).await;
     run(&dispatcher, &["free"]).await;
     first.await.unwrap();
@@ -319,7 +319,7 @@ async fn cancelled_call_returns_its_rate_limit_slot() {
 #[tokio::test(start_paused = true)]
 async fn call_keeps_its_rate_limit_slot_while_it_waits_for_a_permit() {
     let limits = RateLimits::default().all(per_ten_seconds(2));
-    let places = Concurrency::default().all(1);
+    let places = Concurrency::default().max_calls(1);
     let (dispatcher, start_times) =
         with_policy(Policy::new().rate_limits(limits).concurrency(places));
     let call = |id: &str| ToolCall::new(id, "slow", r#"{"seconds": 3}"#);
@@ -349,7 +349,7 @@ impl Traffic {
     async fn run(self, span: Duration) -> StartTimes {
         let limits = RateLimits::default().all(RateLimit { times: self.times, per: span });
         let limits = limits.wait_timeout(Duration::MAX);
-        let places = Concurrency::default().tool("slow", self.places);
+        let places = Concurrency::default().max_tool_calls("slow", self.places);
         let (dispatcher, start_times) =
             with_policy(Policy::new().rate_limits(limits).concurrency(places));
         let mut waiting = Vec::new();

@@ -11,7 +11,9 @@ fn policy() -> Policy {
         .tool("gti__commit", Permission::Deny)
         .tool("git__commit", Permission::Deny)
         .provider("gti", Permission::Ask);
-    Policy::new().permissions(permissions).concurrency(Concurrency::default().tool("alowed", 1))
+    Policy::new()
+        .permissions(permissions)
+        .concurrency(Concurrency::default().max_tool_calls("alowed", 1))
 }
 
 /// Commits.

@@ -43,7 +43,7 @@ async fn limits_of_a_shared_name_cover_all_its_tools() {
     let full_names = ["a__find", "b__find"];
     let concurrency =
         |limits| Dispatcher::new(of_two(|| tools![slow])).policy(Policy::new().concurrency(limits));
-    let limit = |name: &str| Concurrency::default().tool(name, 1);
+    let limit = |name: &str| Concurrency::default().max_tool_calls(name, 1);
     assert_eq!(seconds(&concurrency(limit("find")), &full_names).await, 2);
     assert_eq!(seconds(&concurrency(limit("a__find")), &full_names).await, 1);
     assert_eq!(seconds(&concurrency(limit("a__find")), &["a__find"; 2]).await, 2);

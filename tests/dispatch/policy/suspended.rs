@@ -13,7 +13,7 @@ use super::*;
 struct Bookings(Arc<Mutex<Vec<String>>>);
 
 /// Books a seat. Holds it before it asks which one.
-#[tool(retries = 3, idempotent)]
+#[tool(max_retries = 3, idempotent)]
 async fn book(
     train: String,
     #[arg(secret)] card: String,

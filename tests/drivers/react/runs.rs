@@ -161,7 +161,7 @@ async fn unparsable_replies_get_feedback_up_to_parse_attempts() {
     let fly = || ChatReply::text(call("fly", &json!({})));
     let model = RecordingModel::new([fly(), fly(), answer("No.")]);
     let (agent, failures) = with_failures(
-        Agent::new(model.clone(), tools![find]).driver(ReAct::new().parse_attempts(2)),
+        Agent::new(model.clone(), tools![find]).driver(ReAct::new().max_parse_attempts(2)),
     );
     let answered = agent.run("Go").await.unwrap();
     assert_eq!(
@@ -235,7 +235,7 @@ async fn repeated_decisions_count_as_iterations() {
     // Without a fallback, the run stops at the limit; with one, the call has no iteration left.
     for reply in [wrong, prose] {
         let model = RecordingModel::new([reply(), reply(), reply(), reply()]);
-        let driver = ReAct::new().parse_attempts(4);
+        let driver = ReAct::new().max_parse_attempts(4);
         let agent = Agent::new(model.clone(), tools![echo]).driver(driver).max_iterations(2);
         let stopped = agent.run("Go").await.unwrap_err();
         assert!(matches!(stopped.reason, StopReason::IterationLimit(2)), "{stopped}");

@@ -118,7 +118,7 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
         "Use a tool for everything that has to be looked up or exact. Then answer in one sentence.",
     )
     .options(ChatOptions::default().temperature(0.0).max_tokens(200))
-    .limits(Limits::default().iterations(4).repeats(2))
+    .limits(Limits::default().max_iterations(4).max_repeats(2))
     .driver(driver)
     .on_event(move |event| {
         if let Some(execution) = event.execution() {

@@ -36,7 +36,10 @@ impl EmbeddingServer {
 
     pub fn accepts(&self, texts: &[String]) -> bool {
         let bytes: usize = texts.iter().map(String::len).sum();
-        texts.len() == 1 || texts.len() <= self.limits.max_texts && bytes <= self.limits.max_bytes
+        let EmbedLimits { max_texts, max_bytes, .. } = self.limits;
+        texts.len() == 1
+            || max_texts.is_none_or(|most| texts.len() <= most)
+                && max_bytes.is_none_or(|most| bytes <= most)
     }
 
     fn respond(&self, request: &HttpRequest) -> HttpResponse {

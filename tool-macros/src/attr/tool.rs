@@ -17,7 +17,7 @@ const WORDS: [&str; 23] = [
     "sequential",
     "blocking",
     "timeout",
-    "retries",
+    "max_retries",
     "rate_limit",
     "permission",
     "requires",
@@ -52,7 +52,7 @@ pub(crate) struct ToolAttr {
     pub(crate) blocking: Option<Word<()>>,
     /// In milliseconds.
     pub(crate) timeout: Option<Word<u64>>,
-    pub(crate) retries: Option<Word<u32>>,
+    pub(crate) max_retries: Option<Word<u32>>,
     /// The number of calls, and the length of the period in milliseconds.
     pub(crate) rate_limit: Option<Word<(u32, u64)>>,
     pub(crate) permission: Option<Word<&'static str>>,
@@ -105,9 +105,9 @@ impl ToolAttr {
                 self.timeout = value::duration(word, "timeout = \"5s\"", errors)
                     .map(|value| Word { at: at(), value });
             }
-            "retries" => {
-                self.retries =
-                    value::count(word, "retries = 3", errors).map(|value| Word { at: at(), value });
+            "max_retries" => {
+                self.max_retries = value::count(word, "max_retries = 3", errors)
+                    .map(|value| Word { at: at(), value });
             }
             "rate_limit" => {
                 self.rate_limit = value::rate(word, "rate_limit = \"10/min\"", errors)

@@ -29,11 +29,11 @@ fn check_pure(function: &ToolFn, errors: &Errors) {
 /// A failed attempt may have had its effect, so only an idempotent tool can be retried.
 fn check_retries(function: &ToolFn, errors: &Errors) {
     let is_idempotent = function.attr.idempotent.is_some() || function.attr.pure.is_some();
-    if let (Some(retries), false) = (&function.attr.retries, is_idempotent) {
+    if let (Some(retries), false) = (&function.attr.max_retries, is_idempotent) {
         errors.at(
             &retries.at,
-            "`retries` needs `idempotent`, because a failed attempt may have had its effect: \
-             add `idempotent` if running the tool twice is safe, or remove `retries`",
+            "`max_retries` needs `idempotent`, because a failed attempt may have had its effect: \
+             add `idempotent` if running the tool twice is safe, or remove `max_retries`",
         );
     }
 }
@@ -59,7 +59,7 @@ fn check_denied(function: &ToolFn, errors: &Errors) {
     if permission.value != "deny" {
         return;
     }
-    let retries = attr.retries.as_ref().map(|word| ("retries", &word.at));
+    let retries = attr.max_retries.as_ref().map(|word| ("max_retries", &word.at));
     let rate_limit = attr.rate_limit.as_ref().map(|word| ("rate_limit", &word.at));
     let always = attr.always.as_ref().map(|word| ("always", &word.at));
     if let Some((name, at)) = retries.or(rate_limit).or(always) {

@@ -34,9 +34,9 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream, state: Option<&Ident
         let millis = word.value;
         quote!(.timeout_millis(#millis))
     });
-    let retries = attr.retries.as_ref().map(|word| {
+    let retries = attr.max_retries.as_ref().map(|word| {
         let times = word.value;
-        quote!(.retries(#times))
+        quote!(.max_retries(#times))
     });
     let rate_limit = attr.rate_limit.as_ref().map(|word| {
         let (times, millis) = word.value;

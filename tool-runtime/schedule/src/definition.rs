@@ -154,7 +154,7 @@ impl fmt::Display for Action {
 #[non_exhaustive]
 pub enum MissedPolicy {
     /// Fires only the latest occurrence, and only if it is late by at most the [grace
-    /// period](crate::Scheduler::grace). Earlier ones are reported as missed.
+    /// period](crate::Scheduler::grace_period). Earlier ones are reported as missed.
     Skip,
     /// Fires the latest of the missed occurrences, however late. Earlier ones are reported as
     /// missed. This is the default.
@@ -164,9 +164,9 @@ pub enum MissedPolicy {
     /// missed.
     All {
         /// The maximum number of occurrences to fire; at most [`MAX_MISSED`].
-        max: u32,
+        max_occurrences: u32,
     },
 }
 
-/// The upper limit of `max` in [`MissedPolicy::All`].
+/// The upper limit of `max_occurrences` in [`MissedPolicy::All`].
 pub const MAX_MISSED: u32 = 100;

@@ -37,9 +37,9 @@ pub(crate) fn limits(sandbox: &Sandbox) -> Vec<String> {
     let Some(prlimit) = prlimit() else { return Vec::new() };
     vec![
         prlimit.to_owned(),
-        format!("--data={}", at_most(Resource::Data, sandbox.memory)),
-        format!("--nproc={}", at_most(Resource::Nproc, sandbox.processes.into())),
-        format!("--fsize={}", at_most(Resource::Fsize, sandbox.file_bytes)),
+        format!("--data={}", at_most(Resource::Data, sandbox.max_memory_bytes)),
+        format!("--nproc={}", at_most(Resource::Nproc, sandbox.max_processes.into())),
+        format!("--fsize={}", at_most(Resource::Fsize, sandbox.max_file_bytes)),
         "--core=0".to_owned(),
         "--".to_owned(),
     ]

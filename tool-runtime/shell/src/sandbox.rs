@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 /// The default limit of memory, in bytes.
-const MEMORY: u64 = 4 << 30;
+const MAX_MEMORY_BYTES: u64 = 4 << 30;
 
 /// The default limit of processes and threads.
-const PROCESSES: u32 = 512;
+const MAX_PROCESSES: u32 = 512;
 
 /// The default limit of the size of a file.
-const FILE_BYTES: u64 = 8 << 30;
+const MAX_FILE_BYTES: u64 = 8 << 30;
 
 /// The rights of the commands of a [`Shell`](crate::Shell) and of the programs of a
 /// [`SandboxLauncher`](crate::SandboxLauncher).
@@ -27,7 +27,8 @@ const FILE_BYTES: u64 = 8 << 30;
 /// ```
 /// use tool_runtime::shell::{Sandbox, Shell};
 ///
-/// let sandbox = Sandbox::workspace_write().env("CARGO_TERM_COLOR", "never").memory(1 << 30);
+/// let sandbox =
+///     Sandbox::workspace_write().env("CARGO_TERM_COLOR", "never").max_memory_bytes(1 << 30);
 /// let shell = Shell::new(".", sandbox);
 /// # drop(shell);
 /// ```
@@ -40,9 +41,9 @@ pub struct Sandbox {
     pub(crate) writable: Vec<PathBuf>,
     pub(crate) hidden: Vec<PathBuf>,
     pub(crate) env: Vec<(String, String)>,
-    pub(crate) memory: u64,
-    pub(crate) processes: u32,
-    pub(crate) file_bytes: u64,
+    pub(crate) max_memory_bytes: u64,
+    pub(crate) max_processes: u32,
+    pub(crate) max_file_bytes: u64,
 }
 
 /// The parts that commands may write.
@@ -69,9 +70,9 @@ impl Sandbox {
             writable: Vec::new(),
             hidden: Vec::new(),
             env: Vec::new(),
-            memory: MEMORY,
-            processes: PROCESSES,
-            file_bytes: FILE_BYTES,
+            max_memory_bytes: MAX_MEMORY_BYTES,
+            max_processes: MAX_PROCESSES,
+            max_file_bytes: MAX_FILE_BYTES,
         }
     }
 
@@ -201,8 +202,8 @@ impl Sandbox {
     ///
     /// This requires a writable cgroup v2. Without one, the limit applies to the data of each
     /// process, and the [status](crate::SandboxStatus::not_enforced) lists this.
-    pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = bytes;
+    pub fn max_memory_bytes(mut self, bytes: u64) -> Self {
+        self.max_memory_bytes = bytes;
         self
     }
 
@@ -210,14 +211,14 @@ impl Sandbox {
     ///
     /// If the program runs as root, this requires a writable cgroup v2. Without one, the limit is
     /// not enforced, and the [status](crate::SandboxStatus::not_enforced) lists it.
-    pub fn processes(mut self, count: u32) -> Self {
-        self.processes = count;
+    pub fn max_processes(mut self, count: u32) -> Self {
+        self.max_processes = count;
         self
     }
 
     /// Limits the size of each file that a command writes. Default: 8 GiB.
-    pub fn file_bytes(mut self, bytes: u64) -> Self {
-        self.file_bytes = bytes;
+    pub fn max_file_bytes(mut self, bytes: u64) -> Self {
+        self.max_file_bytes = bytes;
         self
     }
 

@@ -168,8 +168,8 @@ impl Web {
 
     /// Sets the timeout of a request with its redirects and its body. Default: 30 seconds.
     #[must_use]
-    pub fn timeout(self, limit: Duration) -> Self {
-        self.with_settings(|settings| settings.timeout = limit)
+    pub fn timeout(self, timeout: Duration) -> Self {
+        self.with_settings(|settings| settings.timeout = timeout)
     }
 
     /// Sets the maximum number of bytes of a body that are read. Default: 8 MiB. The limit applies

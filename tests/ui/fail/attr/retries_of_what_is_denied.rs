@@ -1,7 +1,7 @@
 use tool_runtime::tool;
 
 /// Adds.
-#[tool(permission = "deny", idempotent, retries = 3)]
+#[tool(permission = "deny", idempotent, max_retries = 3)]
 async fn add(a: i64, b: i64) -> i64 {
     a + b
 }

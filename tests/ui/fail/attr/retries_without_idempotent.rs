@@ -1,7 +1,7 @@
 use tool_runtime::tool;
 
 /// Adds.
-#[tool(retries = 3)]
+#[tool(max_retries = 3)]
 async fn add(a: i64, b: i64) -> i64 {
     a + b
 }

@@ -1,8 +1,8 @@
 use tool_runtime::Agent;
-use tool_runtime::agent::session::{MemoryStore, Session};
+use tool_runtime::agent::session::{MemorySessions, Session};
 
-async fn open() -> std::io::Result<MemoryStore> {
-    Ok(MemoryStore::default())
+async fn open() -> std::io::Result<MemorySessions> {
+    Ok(MemorySessions::default())
 }
 
 fn open_session(agent: &Agent) -> Session {

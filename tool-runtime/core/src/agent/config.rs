@@ -38,8 +38,8 @@ pub(super) struct AgentConfig {
     pub(super) window: Option<Window>,
     pub(super) steering: Option<Steering>,
     pub(super) limits: Limits,
-    pub(super) time_limit: Option<Duration>,
-    pub(super) answer_attempts: u32,
+    pub(super) run_timeout: Option<Duration>,
+    pub(super) max_answer_attempts: u32,
 }
 
 impl AgentConfig {
@@ -65,8 +65,8 @@ impl AgentConfig {
             window: None,
             steering: None,
             limits: Limits::default(),
-            time_limit: None,
-            answer_attempts: DEFAULT_ANSWER_ATTEMPTS,
+            run_timeout: None,
+            max_answer_attempts: DEFAULT_ANSWER_ATTEMPTS,
         }
     }
 

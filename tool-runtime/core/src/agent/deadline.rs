@@ -31,7 +31,7 @@ impl<'a> RunDeadline<'a> {
             match self.deadline {
                 None => Ok(work.as_mut().await),
                 Some((at, limit)) => {
-                    timeout_at(at, work.as_mut()).await.map_err(|_| StopReason::TimeLimit(limit))
+                    timeout_at(at, work.as_mut()).await.map_err(|_| StopReason::Timeout(limit))
                 }
             }
         };

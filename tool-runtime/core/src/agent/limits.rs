@@ -19,37 +19,37 @@ use crate::tool::{Allowance, CostAllowance, MeteredUsage};
 /// use tool_runtime::agent::{Limits, Prices};
 ///
 /// let limits = Limits::default()
-///     .iterations(50)
-///     .tokens(200_000)
-///     .cost(0.5, Prices { input: 3.0, cached: 0.3, output: 15.0 });
-/// assert_eq!(limits.repeats, Some(4));
+///     .max_iterations(50)
+///     .max_tokens(200_000)
+///     .max_cost(0.5, Prices { input: 3.0, cached: 0.3, output: 15.0 });
+/// assert_eq!(limits.max_repeats, Some(4));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Limits {
     /// Maximum number of model requests. Default: 20.
     ///
-    /// Repeated requests of a [driver](crate::drivers::Driver::parse_attempts) for an unreadable
-    /// reply count as well. Its request for a final answer does not.
-    pub iterations: u32,
+    /// Repeated requests of a [driver](crate::drivers::Driver::max_parse_attempts) for an
+    /// unreadable reply count as well. Its request for a final answer does not.
+    pub max_iterations: u32,
     /// Maximum number of tokens of all requests and replies together. Default: `None`, no limit.
     ///
     /// The limit is checked before each request, including repeated requests of a driver. An answer
     /// that exceeds it is still returned.
-    pub tokens: Option<u64>,
+    pub max_tokens: Option<u64>,
     /// Maximum cost of all requests and replies, and the token prices. Default: `None`, no limit.
     ///
     /// A [sub-agent](super::SubAgent) with its own prices contributes the cost that it computes
     /// with them; use the same currency for both. If prices are set,
     /// [`Answer::cost`](crate::Answer::cost) and similar fields report the cost of a run. To track
     /// the cost without a limit, use a maximum of [`f64::INFINITY`].
-    pub cost: Option<(f64, Prices)>,
+    pub max_cost: Option<(f64, Prices)>,
     /// Maximum number of times in a row that the model may make the same call with the same
     /// arguments. Default: 4.
     ///
     /// The last allowed call returns a warning with its result. The next one stops the run. A call
     /// whose output is [cached](crate::ToolExecution) does not count.
-    pub repeats: Option<u32>,
+    pub max_repeats: Option<u32>,
     /// Maximum number of calls of one reply that are run. Default: 128.
     ///
     /// The first calls run. Each further call gets a result that states the limit, and the run
@@ -57,7 +57,7 @@ pub struct Limits {
     ///
     /// A client of a model API has a second limit, which protects the program from a server: a
     /// reply of more than 10,000 calls is an error by default.
-    pub calls_per_reply: Option<u32>,
+    pub max_calls_per_reply: Option<u32>,
 }
 
 /// Prices of a million tokens, in any currency.
@@ -118,78 +118,79 @@ impl Prices {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            iterations: 20,
-            tokens: None,
-            cost: None,
-            repeats: Some(4),
-            calls_per_reply: Some(128),
+            max_iterations: 20,
+            max_tokens: None,
+            max_cost: None,
+            max_repeats: Some(4),
+            max_calls_per_reply: Some(128),
         }
     }
 }
 
 impl Limits {
-    /// Sets the [maximum number of model requests](Self#structfield.iterations).
+    /// Sets the [maximum number of model requests](Self#structfield.max_iterations).
     #[must_use]
-    pub fn iterations(mut self, limit: u32) -> Self {
-        self.iterations = limit;
+    pub fn max_iterations(mut self, limit: u32) -> Self {
+        self.max_iterations = limit;
         self
     }
 
-    /// Sets the [maximum number of tokens](Self#structfield.tokens).
+    /// Sets the [maximum number of tokens](Self#structfield.max_tokens).
     ///
     /// If a provider reports no usage, the run estimates it: four bytes are one token, counted over
     /// the messages and tool definitions that were sent and the reply.
     #[must_use]
-    pub fn tokens(mut self, limit: u64) -> Self {
-        self.tokens = Some(limit);
+    pub fn max_tokens(mut self, limit: u64) -> Self {
+        self.max_tokens = Some(limit);
         self
     }
 
-    /// Sets the [maximum cost](Self#structfield.cost) and the token prices.
+    /// Sets the [maximum cost](Self#structfield.max_cost) and the token prices.
     ///
     /// A limit of NaN counts as 0: it allows no request.
     #[must_use]
-    pub fn cost(mut self, limit: f64, prices: Prices) -> Self {
-        self.cost = Some((limit, prices));
+    pub fn max_cost(mut self, limit: f64, prices: Prices) -> Self {
+        self.max_cost = Some((limit, prices));
         self.clamp_finite()
     }
 
     /// Replaces infinite and NaN values with finite ones, because JSON can't represent them.
     pub(super) fn clamp_finite(mut self) -> Self {
         let price = |price: f64| if price.is_finite() { price } else { f64::MAX };
-        self.cost = self.cost.map(|(limit, Prices { input, cached, output })| {
+        self.max_cost = self.max_cost.map(|(limit, Prices { input, cached, output })| {
             let limit = if limit.is_nan() { 0.0 } else { limit.clamp(f64::MIN, f64::MAX) };
             (limit, Prices { input: price(input), cached: price(cached), output: price(output) })
         });
         self
     }
 
-    /// Sets the [maximum number of repeats](Self#structfield.repeats); `None` removes the limit.
+    /// Sets the [maximum number of repeats](Self#structfield.max_repeats); `None` removes the
+    /// limit.
     #[must_use]
-    pub fn repeats(mut self, limit: impl Into<Option<u32>>) -> Self {
-        self.repeats = limit.into();
+    pub fn max_repeats(mut self, limit: impl Into<Option<u32>>) -> Self {
+        self.max_repeats = limit.into();
         self
     }
 
-    /// Sets the [maximum number of calls in a reply](Self#structfield.calls_per_reply); `None`
+    /// Sets the [maximum number of calls in a reply](Self#structfield.max_calls_per_reply); `None`
     /// removes the limit.
     ///
     /// ```
     /// use tool_runtime::agent::Limits;
     ///
-    /// assert_eq!(Limits::default().calls_per_reply, Some(128));
-    /// let limits = Limits::default().calls_per_reply(16);
+    /// assert_eq!(Limits::default().max_calls_per_reply, Some(128));
+    /// let limits = Limits::default().max_calls_per_reply(16);
     /// # let _ = limits;
     /// ```
     #[must_use]
-    pub fn calls_per_reply(mut self, limit: impl Into<Option<u32>>) -> Self {
-        self.calls_per_reply = limit.into();
+    pub fn max_calls_per_reply(mut self, limit: impl Into<Option<u32>>) -> Self {
+        self.max_calls_per_reply = limit.into();
         self
     }
 
     /// Computes the cost of the metered usage, or `None` if no prices are set.
     pub(super) fn cost_of(&self, metered: &MeteredUsage) -> Option<f64> {
-        self.cost.map(|(_, prices)| metered.cost(|usage| prices.cost_of(usage)))
+        self.max_cost.map(|(_, prices)| metered.cost(|usage| prices.cost_of(usage)))
     }
 
     /// Fixes the cost of the metered usage at these prices, for a parent run with other prices.
@@ -200,23 +201,23 @@ impl Limits {
     /// Returns what may be taken beside the metered usage.
     pub(super) fn allowance(&self, metered: &MeteredUsage) -> Allowance {
         let used = metered.usage.input.saturating_add(metered.usage.output);
-        let cost = self.cost.zip(self.cost_of(metered)).map(|((limit, prices), spent)| {
+        let cost = self.max_cost.zip(self.cost_of(metered)).map(|((limit, prices), spent)| {
             let (input_price, output_price) = (prices.input, prices.output);
             CostAllowance { limit: limit - spent, input_price, output_price }
         });
-        Allowance { tokens: self.tokens.map(|limit| limit.saturating_sub(used)), cost }
+        Allowance { tokens: self.max_tokens.map(|limit| limit.saturating_sub(used)), cost }
     }
 
     /// Whether tokens or cost are limited, so that usage must be known.
     pub(super) fn has_budget(&self) -> bool {
-        self.tokens.is_some() || self.cost.is_some()
+        self.max_tokens.is_some() || self.max_cost.is_some()
     }
 
     /// Whether the metered usage has reached the token limit or the cost limit.
     pub(super) fn is_exhausted(&self, metered: &MeteredUsage) -> bool {
         let tokens = metered.usage.input.saturating_add(metered.usage.output);
-        let cost = self.cost.map(|(limit, _)| limit).zip(self.cost_of(metered));
-        self.tokens.is_some_and(|limit| tokens >= limit)
+        let cost = self.max_cost.map(|(limit, _)| limit).zip(self.cost_of(metered));
+        self.max_tokens.is_some_and(|limit| tokens >= limit)
             || cost.is_some_and(|(limit, cost)| cost >= limit)
     }
 }

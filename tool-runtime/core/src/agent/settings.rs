@@ -79,7 +79,7 @@ impl Agent {
     /// Adds a validator that checks each answer before the run ends with it.
     ///
     /// If the validator rejects the answer, the model is asked again with its feedback. After
-    /// [`answer_attempts`](Self::answer_attempts) rejections in a row the run stops with
+    /// [`max_answer_attempts`](Self::max_answer_attempts) rejections in a row the run stops with
     /// [`AnswerRejected`](crate::StopReason::AnswerRejected).
     #[must_use]
     #[doc(alias = "guardrail")]
@@ -125,7 +125,8 @@ impl Agent {
     /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, Tools};
     ///
     /// # let model = ScriptedModel::new([ChatReply::text("")]);
-    /// let policy = Policy::new().approver(AskLater).concurrency(Concurrency::default().all(8));
+    /// let limits = Concurrency::default().max_calls(8);
+    /// let policy = Policy::new().approver(AskLater).concurrency(limits);
     /// let agent = Agent::new(model, Tools::new()).policy(policy);
     /// # let _ = agent;
     /// ```
@@ -178,11 +179,11 @@ impl Agent {
 
     /// Sets the number of model requests in one run. Default: 20.
     ///
-    /// This is [`Limits::iterations`], which documents what counts. [`limits`](Self::limits)
+    /// This is [`Limits::max_iterations`], which documents what counts. [`limits`](Self::limits)
     /// replaces it when called later.
     #[must_use]
     pub fn max_iterations(mut self, iterations: u32) -> Self {
-        self.config_mut().limits.iterations = iterations;
+        self.config_mut().limits.max_iterations = iterations;
         self
     }
 
@@ -198,16 +199,16 @@ impl Agent {
     /// Sets the time limit of a run, counted from its first step. Default: none.
     ///
     /// When it passes, in-flight calls are cancelled and answered, and the run stops with
-    /// [`StopReason::TimeLimit`](crate::StopReason::TimeLimit). A [resumed](Self::resume) run has
+    /// [`StopReason::Timeout`](crate::StopReason::Timeout). A [resumed](Self::resume) run has
     /// the full time again. To limit the calls of one reply without stopping the run, use
-    /// [`Policy::batch_deadline`].
+    /// [`Policy::batch_timeout`].
     ///
     /// A write to the store of a [session](Self::session) is awaited however long it takes: if it
     /// were cancelled, it would be unknown whether it was done. An answer that arrives in time is
     /// returned, even if saving it takes longer.
     #[must_use]
-    pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.config_mut().time_limit = Some(limit);
+    pub fn run_timeout(mut self, timeout: Duration) -> Self {
+        self.config_mut().run_timeout = Some(timeout);
         self
     }
 
@@ -217,8 +218,8 @@ impl Agent {
     /// The requests for a value come on top of [`max_iterations`](Self::max_iterations). The limits
     /// on tokens and cost apply.
     #[must_use]
-    pub fn answer_attempts(mut self, attempts: u32) -> Self {
-        self.config_mut().answer_attempts = attempts.max(1);
+    pub fn max_answer_attempts(mut self, attempts: u32) -> Self {
+        self.config_mut().max_answer_attempts = attempts.max(1);
         self
     }
 

@@ -213,7 +213,7 @@ impl Steering {
     ///
     /// ```
     /// use tool_runtime::agent::Steering;
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, ScriptedTurn, Tools};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -224,7 +224,7 @@ impl Steering {
     /// ]);
     /// let steering = Steering::new();
     /// let agent = Agent::new(model, Tools::new()).steering(&steering);
-    /// let store = MemoryStore::new();
+    /// let store = MemorySessions::new();
     ///
     /// steering.for_session("ada").push("Be brief.")?;
     /// agent.session(store.clone(), "bob").run("Hello").await?;

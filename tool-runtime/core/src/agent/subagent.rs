@@ -31,7 +31,7 @@ const DEFAULT_MAX_DEPTH: u32 = 3;
 /// - **Events**: observers of the parent agent receive the events of the nested run, with the call
 ///   as its [parent](crate::event::RunEvent::Started).
 /// - **Usage**: the tokens of the nested run count towards the limits of the parent run. If the
-///   sub-agent has [prices](super::Limits::cost) of its own, its cost is computed with them.
+///   sub-agent has [prices](super::Limits::max_cost) of its own, its cost is computed with them.
 /// - **Cancellation**: when the call is cancelled, so is the nested run.
 /// - **Errors**: if the nested run ends without an answer, the parent's model receives the reason
 ///   and the names of the tools that ran and may have had effects.
@@ -277,7 +277,7 @@ fn limit_text(reason: &StopReason) -> Option<String> {
                 format_amount(*limit)
             )
         }
-        StopReason::TimeLimit(limit) => format!("it reached its time limit of {limit:?}"),
+        StopReason::Timeout(limit) => format!("it reached its time limit of {limit:?}"),
         StopReason::TruncatedReply(FinishReason::Length) => {
             "the model's answer is incomplete: it ran out of tokens".to_owned()
         }

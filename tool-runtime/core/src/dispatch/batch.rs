@@ -69,8 +69,8 @@ fn batch_context(
 ) -> BatchContext {
     let policy = &state.policy;
     let is_run_deadline = batch.is_run_deadline
-        && policy.batch_deadline.is_none_or(|limit| batch.deadline.is_some_and(|run| run < limit));
-    let deadline = match (batch.deadline, policy.batch_deadline) {
+        && policy.batch_timeout.is_none_or(|limit| batch.timeout.is_some_and(|run| run < limit));
+    let deadline = match (batch.timeout, policy.batch_timeout) {
         (None, None) => None,
         // A deadline that the clock can't represent is no deadline.
         (of_batch, of_policy) => {

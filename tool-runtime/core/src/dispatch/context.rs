@@ -137,7 +137,7 @@ impl BatchContext {
         let tool = entry.definition();
         let is_unrestricted = tool.permission == Permission::Allow
             && tool.requires.is_empty()
-            && tool.retries == 0
+            && tool.max_retries == 0
             && !tool.pure
             && !self.invalidates_reads(tool)
             && !state.rates.apply_to(entry);

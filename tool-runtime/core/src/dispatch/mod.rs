@@ -143,7 +143,8 @@ impl Dispatcher {
     /// use tool_runtime::dispatch::Concurrency;
     /// use tool_runtime::{Dispatcher, Policy, Registry};
     ///
-    /// let policy = Policy::new().concurrency(Concurrency::default().all(8)).output_limit(20_000);
+    /// let limits = Concurrency::default().max_calls(8);
+    /// let policy = Policy::new().concurrency(limits).max_output_bytes(20_000);
     /// let dispatcher = Dispatcher::new(Registry::new()).policy(policy);
     /// # let _ = dispatcher;
     /// ```

@@ -46,7 +46,7 @@ use crate::models::{ChatReply, ChatRequest, Delta, DeltaSink};
 ///         }
 ///     }
 ///
-///     fn parse_attempts(&self) -> u32 {
+///     fn max_parse_attempts(&self) -> u32 {
 ///         2
 ///     }
 /// }
@@ -97,9 +97,9 @@ pub trait Driver: Send + Sync + fmt::Debug {
     ///
     /// After each reply that can't be parsed, except the last, the loop sends the feedback and
     /// requests another reply. Each of these requests counts as an
-    /// [iteration](crate::agent::Limits::iterations), and the limits of the run are checked before
-    /// it.
-    fn parse_attempts(&self) -> u32 {
+    /// [iteration](crate::agent::Limits::max_iterations), and the limits of the run are checked
+    /// before it.
+    fn max_parse_attempts(&self) -> u32 {
         1
     }
 
@@ -145,8 +145,8 @@ impl<D: Driver + ?Sized> Driver for Box<D> {
         self.as_ref().parse(reply, request)
     }
 
-    fn parse_attempts(&self) -> u32 {
-        self.as_ref().parse_attempts()
+    fn max_parse_attempts(&self) -> u32 {
+        self.as_ref().max_parse_attempts()
     }
 
     fn stream_decoder<'o>(
@@ -180,8 +180,8 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
         self.as_ref().parse(reply, request)
     }
 
-    fn parse_attempts(&self) -> u32 {
-        self.as_ref().parse_attempts()
+    fn max_parse_attempts(&self) -> u32 {
+        self.as_ref().max_parse_attempts()
     }
 
     fn stream_decoder<'o>(

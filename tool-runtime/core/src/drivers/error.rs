@@ -5,9 +5,9 @@ use crate::models::ChatReply;
 /// A reply in which a driver finds no call and no answer, or one that can't be carried out.
 ///
 /// The agent loop sends the feedback to the model and requests another reply, up to
-/// [`parse_attempts`](super::Driver::parse_attempts) replies in all. If the last of them can't be
-/// parsed either, the loop continues with the fallback. Without a fallback the run ends with
-/// [`StopReason::UnparsableReply`](crate::StopReason::UnparsableReply).
+/// [`max_parse_attempts`](super::Driver::max_parse_attempts) replies in all. If the last of them
+/// can't be parsed either, the loop continues with the fallback. Without a fallback the run ends
+/// with [`StopReason::UnparsableReply`](crate::StopReason::UnparsableReply).
 ///
 /// # Examples
 ///

@@ -16,7 +16,7 @@
 //!    emitted (`delta_tracker.rs`).
 //! 3. [`Driver::parse`] parses the reply (`native.rs`, `text/`, `react/`). On a
 //!    [`ReplyParseError`] (`error.rs`) the loop sends the feedback and repeats the request, up to
-//!    [`Driver::parse_attempts`] replies.
+//!    [`Driver::max_parse_attempts`] replies.
 //! 4. [`Driver::answer_request`] may request the answer separately.
 //!
 //! The transcript stores calls and results, never the encoding of a driver. A conversation can

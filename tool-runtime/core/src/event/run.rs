@@ -94,7 +94,7 @@ pub enum RunEvent {
         /// them.
         #[serde(default, skip_serializing_if = "Usage::is_zero")]
         usage: Usage,
-        /// The cost of these tokens, if [prices](crate::agent::Limits::cost) are known.
+        /// The cost of these tokens, if [prices](crate::agent::Limits::max_cost) are known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
         /// The time since the run started or was last resumed.

@@ -39,7 +39,7 @@ const STDERR_TAIL_BYTES: usize = 64 << 10;
 pub struct ProcessBuilder {
     command: tokio::process::Command,
     max_line_bytes: usize,
-    stderr_tail_bytes: usize,
+    max_stderr_bytes: usize,
     on_stderr_line: Option<OnLine>,
     is_outside_cgroup: bool,
 }
@@ -56,7 +56,7 @@ impl ProcessBuilder {
         Self {
             command,
             max_line_bytes: MAX_LINE_BYTES,
-            stderr_tail_bytes: STDERR_TAIL_BYTES,
+            max_stderr_bytes: STDERR_TAIL_BYTES,
             on_stderr_line: None,
             is_outside_cgroup: false,
         }
@@ -105,8 +105,8 @@ impl ProcessBuilder {
 
     /// Sets how many bytes at the end of the standard error are kept for
     /// [`stderr_tail`](ChildProcess::stderr_tail). Default: 64 KiB.
-    pub fn stderr_tail_bytes(mut self, bytes: usize) -> Self {
-        self.stderr_tail_bytes = bytes;
+    pub fn max_stderr_bytes(mut self, bytes: usize) -> Self {
+        self.max_stderr_bytes = bytes;
         self
     }
 
@@ -135,7 +135,7 @@ impl ProcessBuilder {
         let Self {
             mut command,
             max_line_bytes,
-            stderr_tail_bytes,
+            max_stderr_bytes,
             on_stderr_line,
             is_outside_cgroup,
         } = self;
@@ -149,7 +149,7 @@ impl ProcessBuilder {
         let leader = group.leader();
         let pipes = Pipes { stdin: leader.stdin().take(), stdout: leader.stdout().take() };
         let stderr = leader.stderr().take();
-        let stderr = Stderr::read(stderr, stderr_tail_bytes, max_line_bytes, on_stderr_line);
+        let stderr = Stderr::read(stderr, max_stderr_bytes, max_line_bytes, on_stderr_line);
         Ok(ChildProcess::new(group, command_line, pipes, stderr, max_line_bytes))
     }
 }

@@ -172,7 +172,7 @@ impl ChildProcess {
     }
 
     /// Returns the end of the standard error, of at most
-    /// [`stderr_tail_bytes`](super::ProcessBuilder::stderr_tail_bytes) bytes. Invalid UTF-8 is
+    /// [`max_stderr_bytes`](super::ProcessBuilder::max_stderr_bytes) bytes. Invalid UTF-8 is
     /// replaced.
     ///
     /// It may contain secrets that the process printed.
@@ -234,11 +234,11 @@ impl ChildProcess {
         self.close_stdin();
         let group = &mut self.group;
         let end = async {
-            if let Ok(status) = timeout(steps.after_close, group.wait()).await {
+            if let Ok(status) = timeout(steps.close_timeout, group.wait()).await {
                 return status;
             }
             if group.terminate()
-                && let Ok(status) = timeout(steps.after_terminate, group.wait()).await
+                && let Ok(status) = timeout(steps.terminate_timeout, group.wait()).await
             {
                 return status;
             }

@@ -71,7 +71,7 @@
 //! let child = ChildProcess::builder("sh").args(["-c", script]).env_clear().spawn()?;
 //! let mut server = Server(child);
 //! assert_eq!(server.request(1, "tools/list").await?, json!({ "tools": [] }));
-//! let status = server.0.shutdown(Shutdown::with_limit(Duration::from_secs(10))).await?;
+//! let status = server.0.shutdown(Shutdown::with_timeout(Duration::from_secs(10))).await?;
 //! assert!(status.success()); // it ended when its input was closed
 //! # Ok(())
 //! # }

@@ -79,8 +79,8 @@ pub struct Batch {
     /// The messages before the calls.
     pub transcript: Option<Arc<Vec<Message>>>,
     /// The time limit of all calls together.
-    pub deadline: Option<Duration>,
-    /// Whether `deadline` is the time limit of the run.
+    pub timeout: Option<Duration>,
+    /// Whether `timeout` is the time that the run has left.
     pub(crate) is_run_deadline: bool,
     /// Stops the calls when it is cancelled.
     pub cancellation: Option<CancellationToken>,

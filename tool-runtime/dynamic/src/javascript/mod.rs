@@ -45,7 +45,7 @@ use threads::Threads;
 #[cfg(feature = "fetch")]
 const NETWORK: &str = "network";
 
-/// The default of [`JavaScript::max_running`].
+/// The default of [`JavaScript::max_concurrent`].
 const MAX_RUNNING: usize = 64;
 
 /// Makes tools whose bodies are scripts in JavaScript.
@@ -55,7 +55,7 @@ const MAX_RUNNING: usize = 64;
 /// access to files, processes or timers, and to the network only through a client that the program
 /// gives it (feature `fetch`). Each call runs in a fresh context of
 /// [QuickJS](https://github.com/quickjs-ng/quickjs) with limits of time and memory, on a separate
-/// thread. Clones share the [limit of running scripts](Self::max_running).
+/// thread. Clones share the [limit of running scripts](Self::max_concurrent).
 ///
 /// ```
 /// use tool_runtime::dynamic::{
@@ -99,11 +99,11 @@ impl JavaScript {
     /// ```
     /// use tool_runtime::dynamic::JavaScript;
     ///
-    /// let scripts = JavaScript::new().max_running(8);
+    /// let scripts = JavaScript::new().max_concurrent(8);
     /// # drop(scripts);
     /// ```
     #[must_use]
-    pub fn max_running(mut self, limit: usize) -> Self {
+    pub fn max_concurrent(mut self, limit: usize) -> Self {
         self.threads = Arc::new(Threads::new(limit));
         self
     }

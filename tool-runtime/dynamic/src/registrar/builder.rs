@@ -117,8 +117,8 @@ impl RegistrarBuilder {
 
     /// Sets the time limit of an attempt to build a tool, to connect, or to read the catalog.
     /// Default: 2 minutes.
-    pub fn attempt_timeout(mut self, limit: Duration) -> Self {
-        self.options.attempt_timeout = limit;
+    pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
+        self.options.attempt_timeout = timeout;
         self
     }
 

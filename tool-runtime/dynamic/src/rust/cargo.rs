@@ -70,8 +70,8 @@ impl Cargo {
             .env("CARGO_TARGET_DIR", folders.target.to_string_lossy())
             .hidden("/etc/passwd")
             .hidden("/etc/group")
-            .memory(memory)
-            .file_bytes(MAX_FILE_BYTES);
+            .max_memory_bytes(memory)
+            .max_file_bytes(MAX_FILE_BYTES);
         for path in &sources.readable {
             sandbox = sandbox.readable(path);
         }

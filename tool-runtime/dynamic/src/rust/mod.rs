@@ -46,7 +46,7 @@ use support::Sources;
 use toolchain::Toolchain;
 
 /// The time limit of a build, after the first one.
-const BUILD_LIMIT: Duration = Duration::from_secs(60);
+const BUILD_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The memory of each process of a build.
 const BUILD_MEMORY: u64 = 4 << 30;
@@ -104,10 +104,10 @@ pub struct RustTools {
     folder: PathBuf,
     sources: PathBuf,
     grants: Vec<Grant>,
-    build_limit: Duration,
-    build_memory: u64,
+    build_timeout: Duration,
+    max_build_memory_bytes: u64,
     unused_retention: Duration,
-    memory: u64,
+    max_memory_bytes: u64,
     /// The toolchain and the sandbox, if they were found. The next attempt can succeed.
     machine: Arc<Mutex<Option<Machine>>>,
 }
@@ -161,7 +161,7 @@ impl RustTools {
     /// ```
     /// use tool_runtime::dynamic::RustTools;
     ///
-    /// let tools = RustTools::new("rust-tools").memory(256 << 20);
+    /// let tools = RustTools::new("rust-tools").max_memory_bytes(256 << 20);
     /// # drop(tools);
     /// ```
     pub fn new(folder: impl Into<PathBuf>) -> Self {
@@ -169,10 +169,10 @@ impl RustTools {
             folder: folder.into(),
             sources: support::folder_of_sources(Path::new(env!("CARGO_MANIFEST_DIR"))).to_owned(),
             grants: Vec::new(),
-            build_limit: BUILD_LIMIT,
-            build_memory: BUILD_MEMORY,
+            build_timeout: BUILD_TIMEOUT,
+            max_build_memory_bytes: BUILD_MEMORY,
             unused_retention: UNUSED_RETENTION,
-            memory: CALL_MEMORY,
+            max_memory_bytes: CALL_MEMORY,
             machine: Arc::default(),
         }
     }
@@ -216,14 +216,14 @@ impl RustTools {
     }
 
     /// Limits the time of a build, without the crates that all tools share. Default: 1 minute.
-    pub fn build_timeout(mut self, limit: Duration) -> Self {
-        self.build_limit = limit;
+    pub fn build_timeout(mut self, timeout: Duration) -> Self {
+        self.build_timeout = timeout;
         self.unchecked()
     }
 
     /// Limits the memory of a build. Default: 4 GiB.
-    pub fn build_memory(mut self, bytes: u64) -> Self {
-        self.build_memory = bytes;
+    pub fn max_build_memory_bytes(mut self, bytes: u64) -> Self {
+        self.max_build_memory_bytes = bytes;
         self.unchecked()
     }
 
@@ -240,8 +240,8 @@ impl RustTools {
     /// Limits the memory of a call. Default: 512 MiB.
     ///
     /// Without a writable cgroup v2, the limit applies to the data of each process.
-    pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = bytes;
+    pub fn max_memory_bytes(mut self, bytes: u64) -> Self {
+        self.max_memory_bytes = bytes;
         self
     }
 
@@ -284,8 +284,8 @@ impl RustTools {
         Search {
             folder: self.folder.clone(),
             sources: self.sources.clone(),
-            limit: self.build_limit,
-            memory: self.build_memory,
+            limit: self.build_timeout,
+            memory: self.max_build_memory_bytes,
             unused_retention: self.unused_retention,
             machine: Arc::clone(&self.machine),
         }
@@ -318,9 +318,9 @@ impl RustTools {
         let sandbox = Sandbox::read_only()
             .hidden("/etc/passwd")
             .hidden("/etc/group")
-            .memory(self.memory)
-            .processes(CALL_PROCESSES)
-            .file_bytes(CALL_FILE_BYTES);
+            .max_memory_bytes(self.max_memory_bytes)
+            .max_processes(CALL_PROCESSES)
+            .max_file_bytes(CALL_FILE_BYTES);
         let granted = self.grants.iter().filter(|grant| spec.has_capability(&grant.capability));
         granted.fold(sandbox, |sandbox, grant| {
             if grant.is_writable {

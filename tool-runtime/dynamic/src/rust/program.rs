@@ -84,7 +84,7 @@ impl Program {
             .connect_timeout(START_LIMIT)
             .call_timeout(timeout)
             .max_message_bytes(2 * MAX_OUTPUT_BYTES)
-            .result_limits(ResultLimits::default().text_bytes(MAX_OUTPUT_BYTES))
+            .result_limits(ResultLimits::default().max_text_bytes(MAX_OUTPUT_BYTES))
             // The text is JSON, which `call` decodes.
             .trust(Trust::new().effect(self.definition.effect).unmarked_text())
             .connect(CONNECTION, &registry)

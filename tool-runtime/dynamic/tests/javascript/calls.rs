@@ -192,9 +192,9 @@ fn scripts_occupy_no_blocking_threads() {
 
 #[tokio::test]
 async fn scripts_beyond_the_limit_fail_at_once() {
-    let dispatcher = nested_scripts(&JavaScript::new().max_running(1)).await;
+    let dispatcher = nested_scripts(&JavaScript::new().max_concurrent(1)).await;
     let text = call(&dispatcher).await.result.text;
     assert!(text.contains("too many scripts are running"), "{text}");
-    let dispatcher = nested_scripts(&JavaScript::new().max_running(2)).await;
+    let dispatcher = nested_scripts(&JavaScript::new().max_concurrent(2)).await;
     assert_eq!(call(&dispatcher).await.result.text, "7");
 }

@@ -160,7 +160,7 @@ async fn thousands_of_errors_are_a_few_lines() {
 async fn endless_and_huge_builds_are_stopped() {
     // What all tools share is compiled without this limit.
     backend().prepare().await.unwrap();
-    let tools = backend().build_timeout(Duration::from_secs(3)).build_memory(1 << 30);
+    let tools = backend().build_timeout(Duration::from_secs(3)).max_build_memory_bytes(1 << 30);
     let endless = "#[allow(long_running_const_eval)] const X: u64 = { let mut n = 0u64; \
         loop { n += 1; if n == u64::MAX { break } } n }; Ok(X)";
     let growing = "macro_rules! m { ($($t:tt)*) => { m!($($t)* $($t)* x) } } m!(x x); Ok(())";

@@ -114,7 +114,7 @@ async fn small_model_makes_tools_from_prompts() {
             .policy(allowed())
             .system(SYSTEM)
             .options(ChatOptions::default().temperature(0.0).max_tokens(300))
-            .limits(Limits::default().iterations(5).repeats(2))
+            .limits(Limits::default().max_iterations(5).max_repeats(2))
             .on_event(move |event| {
                 if let Some(execution) = event.execution() {
                     sink.lock().unwrap().push(execution.clone());

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::agent::Prompt;
-use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::dispatch::{Batch, RunInfo};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder};
 use tool_runtime::knowledge::memory::{
@@ -53,7 +53,7 @@ async fn run_call(memory: &Memory, user: Option<&str>, tool: &str, arguments: &s
     if let Some(user) = user {
         prompt = prompt.metadata("user", user);
     }
-    let answer: Answer = agent.session(MemoryStore::new(), "s1").run(prompt).await.unwrap();
+    let answer: Answer = agent.session(MemorySessions::new(), "s1").run(prompt).await.unwrap();
     answer
         .transcript
         .iter()

@@ -116,7 +116,7 @@ impl McpConnection {
     ///
     /// It is untrusted, and it is not pinned: it can change without an approval. Members whose keys
     /// the protocol reserves are left out, and so is metadata of more than
-    /// [`ResultLimits::meta_bytes`](crate::ResultLimits::meta_bytes).
+    /// [`ResultLimits::max_meta_bytes`](crate::ResultLimits::max_meta_bytes).
     ///
     /// ```no_run
     /// # async fn show(docs: tool_runtime::mcp::McpConnection) {
@@ -127,7 +127,7 @@ impl McpConnection {
     pub async fn tool_meta(&self, tool: &str) -> Option<Map<String, Value>> {
         let catalog = self.link.catalog.lock().await;
         let meta = catalog.tool(resolve_name(&self.link.name, tool)?)?.meta.clone()?;
-        received(meta.0, self.link.options.results.meta_bytes)
+        received(meta.0, self.link.options.results.max_meta_bytes)
     }
 
     /// Requests the list of tools and registers it in one change.

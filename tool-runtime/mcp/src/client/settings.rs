@@ -19,22 +19,22 @@ use crate::client::questions::sampling::Sampling;
 
 impl McpClient {
     /// Sets the time limit of the handshake, and of each list of tools. Default: 60 seconds.
-    pub fn connect_timeout(mut self, limit: Duration) -> Self {
-        self.options.connect_timeout = limit;
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.options.connect_timeout = timeout;
         self
     }
 
     /// Sets the time limit of a call, and of each request for resources, prompts or completions. A
     /// call ends even if the server does not answer. Default: 2 minutes.
-    pub fn call_timeout(mut self, limit: Duration) -> Self {
-        self.options.call_timeout = limit;
+    pub fn call_timeout(mut self, timeout: Duration) -> Self {
+        self.options.call_timeout = timeout;
         self
     }
 
     /// Sets the time that the server has to read a message; after that, the connection ends.
     /// Applies to programs and streams. Default: 10 seconds.
-    pub fn send_timeout(mut self, limit: Duration) -> Self {
-        self.options.send_timeout = limit;
+    pub fn send_timeout(mut self, timeout: Duration) -> Self {
+        self.options.send_timeout = timeout;
         self
     }
 

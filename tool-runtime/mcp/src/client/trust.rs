@@ -31,7 +31,7 @@ use tool_core::{Effect, Permission, ToolDefinition};
 pub struct Trust {
     effect: Option<Effect>,
     idempotent: Option<bool>,
-    retries: Option<u32>,
+    max_retries: Option<u32>,
     permission: Option<Permission>,
     timeout: Option<Duration>,
     unmarked: Option<bool>,
@@ -63,8 +63,8 @@ impl Trust {
     }
 
     /// Sets how often the dispatcher retries an idempotent tool after a transient failure.
-    pub fn retries(mut self, retries: u32) -> Self {
-        self.retries = Some(retries);
+    pub fn max_retries(mut self, retries: u32) -> Self {
+        self.max_retries = Some(retries);
         self
     }
 
@@ -150,13 +150,13 @@ impl TrustPolicy {
         let effect = tool.effect.or(of_server).unwrap_or(definition.effect);
         let of_server = self.server.idempotent.filter(|_| !repeats_effects);
         let idempotent = tool.idempotent.or(of_server).unwrap_or_default();
-        let retries = tool.retries.or(self.server.retries).filter(|_| idempotent);
+        let retries = tool.max_retries.or(self.server.max_retries).filter(|_| idempotent);
         let timeout = tool.timeout.or(self.server.timeout).unwrap_or(call_timeout);
         let permission = tool.permission.or(self.server.permission).unwrap_or_default();
 
         let mut definition = definition.effect(effect).timeout(timeout);
         definition.idempotent = idempotent;
-        definition.retries = retries.unwrap_or_default();
+        definition.max_retries = retries.unwrap_or_default();
         definition.permission = permission;
         definition
     }
@@ -200,11 +200,11 @@ mod tests {
         let definition = || ToolDefinition::new("find", "Finds.", json!({ "type": "object" }));
         let minute = Duration::from_secs(60);
         for (trust, retries) in
-            [(Trust::new().retries(3), 0), (Trust::new().idempotent().retries(3), 3)]
+            [(Trust::new().max_retries(3), 0), (Trust::new().idempotent().max_retries(3), 3)]
         {
             let policy = TrustPolicy { server: trust, tools: HashMap::new() };
             let applied = policy.apply("s", definition(), None, minute);
-            assert_eq!(applied.retries, retries);
+            assert_eq!(applied.max_retries, retries);
             assert!(applied.validate().is_ok());
         }
     }

@@ -22,7 +22,7 @@ use tool_core::{Dispatcher, Policy, Registry, RegistryError, Tools};
 ///
 /// let of_tools = McpServer::new(tools![delete]);
 /// let registry = Registry::try_from(tools![delete])?;
-/// let policy = Policy::new().approver(AskLater).output_limit(20_000);
+/// let policy = Policy::new().approver(AskLater).max_output_bytes(20_000);
 /// let of_dispatcher = McpServer::new(Dispatcher::new(registry).policy(policy));
 /// # let _ = (of_tools, of_dispatcher);
 /// # Ok::<(), tool_runtime::RegistryError>(())

@@ -302,7 +302,7 @@ impl McpServer {
             completer: self.completer,
             tasks: self.tasks.map(|it| TaskStore::new(it, self.cancellation.clone())),
             tool_meta: self.tool_meta,
-            requests: Semaphore::new(self.limits.requests),
+            requests: Semaphore::new(self.limits.max_requests),
             limits: self.limits,
             seals,
             cancellation: self.cancellation,

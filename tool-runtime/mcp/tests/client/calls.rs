@@ -49,7 +49,7 @@ async fn parts_arrive_in_order_and_within_limits() {
         { "type": "text", "text": "x".repeat(5_000) },
     ]);
     let server = Server::default();
-    let limits = ResultLimits::default().media_bytes(90).text_bytes(1_000);
+    let limits = ResultLimits::default().max_media_bytes(90).max_text_bytes(1_000);
     let client =
         server.simple(with_go(false, move |call| answer(call, json!({ "content": blocks }))));
     let client = client.result_limits(limits).trust(Trust::new().unmarked_text());

@@ -68,7 +68,8 @@ async fn idempotent_call_is_retried_on_the_new_connection() {
             _ => text(call, "second try"),
         }))
     });
-    let (registry, connection) = connect(client.trust(Trust::new().idempotent().retries(5))).await;
+    let (registry, connection) =
+        connect(client.trust(Trust::new().idempotent().max_retries(5))).await;
     let execution = call(&registry, "s__go", "{}").await;
     assert!(execution.attempts > 1);
     let _ = connection;

@@ -271,7 +271,7 @@ async fn list_over_http_is_decoded_item_by_item() {
                 (status, headers, body.replace("\"MARK\"", &mark))
             })
             .await;
-            let limits = tool_mcp::ListLimits::default().items(5);
+            let limits = tool_mcp::ListLimits::default().max_items(5);
             let client = McpClient::http(&server.url).list_limits(limits);
             let (_registry, connection) = connect(client).await.unwrap();
             let report = connection.tools().await;

@@ -265,7 +265,7 @@ async fn server_receives_the_name_of_the_model_and_the_run_its_cost() {
         let (registry, _) = connect(client).await;
         let call = ChatReply::default().call("s__go", "{}").usage(Usage::new(0, 0));
         let last = ChatReply::text("Done.").usage(Usage::new(0, 0));
-        let limits = Limits::default().cost(1_000.0, prices(5e5, 5e6));
+        let limits = Limits::default().max_cost(1_000.0, prices(5e5, 5e6));
         let agent = Agent::new(ScriptedModel::new([call, last]), registry).limits(limits);
         let answer = agent.run("Go.").await.unwrap();
         assert_eq!(answer.cost, Some(expected));
@@ -289,7 +289,7 @@ async fn sampling_never_exceeds_the_token_budget_of_the_run() {
         let (registry, _) = connect(client).await;
         let reply = ChatReply::default().call("s__go", "{}").usage(Usage::new(10, 10));
         let agent = Agent::new(ScriptedModel::new([reply]), registry);
-        let stopped = agent.limits(Limits::default().tokens(100)).run("Go.").await.unwrap_err();
+        let stopped = agent.limits(Limits::default().max_tokens(100)).run("Go.").await.unwrap_err();
         let StopReason::TokenLimit { usage, .. } = &stopped.reason else { panic!("{stopped}") };
         assert_eq!(usage.input + usage.output, 100);
         assert_eq!(*model.lengths.lock().unwrap(), expected);

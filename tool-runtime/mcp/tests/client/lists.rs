@@ -93,7 +93,7 @@ async fn endless_and_huge_lists_are_cut() {
         number += 1;
         json!({ "tools": [tool(&format!("t{number}"))], "nextCursor": format!("c{number}") })
     });
-    let client = server.simple(endless).list_limits(ListLimits::default().pages(5));
+    let client = server.simple(endless).list_limits(ListLimits::default().max_pages(5));
     let (_registry, connection) = connect(client).await;
     let report = connection.tools().await;
     assert_eq!((report.registered.len(), report.is_truncated), (5, true));
@@ -106,7 +106,7 @@ async fn endless_and_huge_lists_are_cut() {
     assert_eq!(registry.snapshot().entries().count(), 2_000);
 
     let big = paged(|_| json!({ "tools": [tool("a"), { "name": "x".repeat(9_000) }, tool("b")] }));
-    let client = Server::default().simple(big).list_limits(ListLimits::default().bytes(8_000));
+    let client = Server::default().simple(big).list_limits(ListLimits::default().max_bytes(8_000));
     let (registry, _) = connect(client).await;
     assert_eq!(names(&registry), ["s__a"]);
 }

@@ -13,7 +13,7 @@ async fn parts(blocks: Value) -> Vec<ContentPart> {
         server.simple(with_go(false, move |call| answer(call, json!({ "content": blocks }))));
     let client = client
         .trust(Trust::new().unmarked_text())
-        .result_limits(ResultLimits::default().media_bytes(100));
+        .result_limits(ResultLimits::default().max_media_bytes(100));
     let (registry, _connection) = connect(client).await;
     let result = call(&registry, "s__go", "{}").await.result;
     let text = (!result.text.is_empty()).then(|| ContentPart::text(result.text));

@@ -73,7 +73,7 @@ async fn metadata_of_a_call_and_of_its_result_arrive() {
 async fn metadata_beyond_the_limit_is_left_out() {
     let arguments = json!({ "fails": false });
     for (limit, is_read) in [(100, true), (50, false)] {
-        let limits = ResultLimits::default().meta_bytes(limit);
+        let limits = ResultLimits::default().max_meta_bytes(limit);
         let (registry, _connection) = connect(client().result_limits(limits)).await;
         let execution = call(&registry, "s__echo", arguments.clone()).await;
         assert!(execution.is_success());

@@ -53,7 +53,7 @@ async fn links_count_towards_the_limit_of_text() {
     let server = Server::default();
     let client =
         server.simple(with_go(false, move |call| answer(call, json!({ "content": blocks }))));
-    let client = client.result_limits(ResultLimits::default().text_bytes(2_000));
+    let client = client.result_limits(ResultLimits::default().max_text_bytes(2_000));
     let (registry, _) = connect(client).await;
     let text = call(&registry, "s__go", "{}").await.result.plain_text().into_owned();
     assert_eq!(text.matches("xxxx").count() / 100, 4, "{text}");
@@ -69,7 +69,7 @@ async fn structured_content_is_stripped_and_bounded() {
         let content = json!([{ "type": "text", "text": "done" }]);
         answer(call, json!({ "content": content, "structuredContent": { "list": [text] } }))
     }));
-    let client = client.result_limits(ResultLimits::default().structured_bytes(1_000));
+    let client = client.result_limits(ResultLimits::default().max_structured_bytes(1_000));
     let (registry, _) = connect(client).await;
     let small = call(&registry, "s__go", r#"{"size": 0}"#).await.result;
     assert_eq!(small.structured, Some(json!({ "list": ["ab"] })));

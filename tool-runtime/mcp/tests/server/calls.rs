@@ -180,7 +180,7 @@ async fn requests_over_the_limit_are_refused() {
     let release = Arc::<Notify>::default();
     let dispatcher =
         Dispatcher::new(Registry::try_from(tools![hold]).unwrap()).extension(Arc::clone(&release));
-    let server = McpServer::new(dispatcher).limits(Limits::default().requests(2));
+    let server = McpServer::new(dispatcher).limits(Limits::default().max_requests(2));
     let mut client = Client::connect(server, OLD).await;
     let hold = json!({ "name": "hold", "arguments": {} });
     let first = client.start("tools/call", hold.clone()).await;

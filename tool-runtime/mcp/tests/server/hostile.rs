@@ -115,7 +115,7 @@ async fn floods_of_notifications_disturb_no_request() {
 
 #[tokio::test]
 async fn long_lines_are_skipped() {
-    let server = server().limits(Limits::default().message_bytes(10_000));
+    let server = server().limits(Limits::default().max_message_bytes(10_000));
     let mut client = Client::connect(server, OLD).await;
     let chunk = [b'x'; 1 << 16];
     // One line of 1 GB would take long; its length makes no difference once it is too long.
@@ -162,7 +162,7 @@ async fn junk_is_answered_or_ignored() {
 async fn request_that_can_not_be_read_is_answered_with_an_error() {
     let long = "x".repeat(20_000);
     for revision in [OLD, NEW] {
-        let server = server().limits(Limits::default().message_bytes(10_000));
+        let server = server().limits(Limits::default().max_message_bytes(10_000));
         let mut client = Client::connect(server, revision).await;
         for (request, reason) in [
             (

@@ -280,7 +280,7 @@ async fn foreign_hosts_and_origins_are_refused() {
 
 #[tokio::test]
 async fn floods_of_sessions_end_at_the_limit() {
-    let router = McpServer::new(tools![whoami]).limits(Limits::default().sessions(20)).router();
+    let router = McpServer::new(tools![whoami]).limits(Limits::default().max_sessions(20)).router();
     let mut sessions = Vec::new();
     let mut refused = 0;
     for _ in 0..500 {
@@ -304,7 +304,7 @@ async fn floods_of_sessions_end_at_the_limit() {
 #[tokio::test]
 async fn idle_session_ends_and_makes_room() {
     tokio::time::pause();
-    let limits = Limits::default().sessions(1).idle_timeout(Duration::from_secs(60));
+    let limits = Limits::default().max_sessions(1).idle_timeout(Duration::from_secs(60));
     let router = McpServer::new(tools![whoami]).limits(limits).router();
     let (mut first, mut second) = (Http::new(&router, None, OLD), Http::new(&router, None, OLD));
     assert_eq!(first.initialize().await.status, StatusCode::OK);
@@ -321,7 +321,7 @@ async fn idle_session_ends_and_makes_room() {
 async fn bodies_over_the_limit_and_slow_ones_are_refused() {
     tokio::time::pause();
     let router =
-        McpServer::new(tools![whoami]).limits(Limits::default().message_bytes(1000)).router();
+        McpServer::new(tools![whoami]).limits(Limits::default().max_message_bytes(1000)).router();
     let client = Http::new(&router, None, OLD);
     let long = client.request(Method::POST, "x".repeat(1001));
     assert_eq!(client.send(long).await.status, StatusCode::PAYLOAD_TOO_LARGE);
@@ -332,7 +332,7 @@ async fn bodies_over_the_limit_and_slow_ones_are_refused() {
 
 #[tokio::test]
 async fn open_streams_count_as_requests() {
-    let router = McpServer::new(tools![whoami]).limits(Limits::default().requests(2)).router();
+    let router = McpServer::new(tools![whoami]).limits(Limits::default().max_requests(2)).router();
     let mut client = Http::new(&router, None, OLD);
     client.initialize().await;
     let open = |client: &Http| {

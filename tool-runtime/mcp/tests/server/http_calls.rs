@@ -119,7 +119,7 @@ async fn open_stream_keeps_its_session() {
 #[tokio::test]
 async fn abandoned_calls_count_for_their_principal() {
     let gate = Gate::new();
-    let limits = Limits::default().requests(4);
+    let limits = Limits::default().max_requests(4);
     let router = server(&gate).limits(limits).authenticate(authenticate).router();
     let ada = session(&router, Some("ada")).await;
     for _ in 0..2 {
@@ -139,7 +139,7 @@ async fn abandoned_calls_count_for_their_principal() {
 #[tokio::test]
 async fn running_task_counts_as_no_request() {
     let gate = Gate::new();
-    let limits = Limits::default().requests(2);
+    let limits = Limits::default().max_requests(2);
     let tasks = Tasks::new().tools(["wait"]);
     let server = server(&gate).limits(limits).tasks(tasks).authenticate(authenticate);
     let router = server.router();
@@ -198,7 +198,7 @@ async fn shutdown_ends_calls_that_take_longer() {
 async fn responses_that_are_not_read_end() {
     tokio::time::pause();
     let gate = Gate::new();
-    let limits = Limits::default().requests(2).send_timeout(Duration::from_secs(5));
+    let limits = Limits::default().max_requests(2).send_timeout(Duration::from_secs(5));
     let router = server(&gate).limits(limits).router();
     let client = session(&router, None).await;
     let streams = [client.open_stream().await, client.open_stream().await];
@@ -249,7 +249,7 @@ impl Authenticator for Hangs {
 #[tokio::test]
 async fn authenticator_that_hangs_is_limited() {
     tokio::time::pause();
-    let limits = Limits::default().requests(1);
+    let limits = Limits::default().max_requests(1);
     let router = server(&Gate::new()).limits(limits).authenticate(Hangs).router();
     for _ in 0..100 {
         let begin = Instant::now();

@@ -74,8 +74,8 @@ async fn start(router: &Router, client: &Http, tool: &str) -> (Value, axum::resp
 async fn client_at_its_limit_can_cancel_and_close() {
     // The limit of the principal, and that of all.
     for (limits, token) in [
-        (Limits::default().requests(8).requests_per_principal(2), Some("ada")),
-        (Limits::default().requests(2), None),
+        (Limits::default().max_requests(8).max_requests_per_principal(2), Some("ada")),
+        (Limits::default().max_requests(2), None),
     ] {
         let server = McpServer::new(tools![wait]).limits(limits);
         let server = if token.is_some() { server.authenticate(authenticate) } else { server };
@@ -104,7 +104,7 @@ async fn client_at_its_limit_can_cancel_and_close() {
 
 #[tokio::test]
 async fn client_at_its_limit_can_answer_a_question() {
-    let limits = Limits::default().requests_per_principal(1);
+    let limits = Limits::default().max_requests_per_principal(1);
     let server = McpServer::new(tools![delete]).limits(limits).authenticate(authenticate);
     let router = server.router();
     let client = session(&router, Some("ada")).await;
@@ -132,7 +132,7 @@ async fn client_at_its_limit_can_answer_a_question() {
 
 #[tokio::test]
 async fn client_at_its_limit_can_cancel_a_task() {
-    let limits = Limits::default().requests_per_principal(1);
+    let limits = Limits::default().max_requests_per_principal(1);
     let server = McpServer::new(tools![wait]).tasks(Tasks::new().tools(["wait"])).limits(limits);
     let router = server.authenticate(authenticate).router();
     let (client, old) = (Http::new(&router, Some("ada"), NEW), session(&router, Some("ada")).await);
@@ -156,7 +156,7 @@ async fn client_at_its_limit_can_cancel_a_task() {
 #[tokio::test]
 async fn places_beyond_the_limit_can_not_be_taken_from_others() {
     tokio::time::pause();
-    let limits = Limits::default().requests(100).requests_per_principal(2);
+    let limits = Limits::default().max_requests(100).max_requests_per_principal(2);
     let server = McpServer::new(tools![delete]).limits(limits).authenticate(authenticate);
     let router = server.router();
     let (ada, bob) = (Http::new(&router, Some("ada"), NEW), Http::new(&router, Some("bob"), NEW));

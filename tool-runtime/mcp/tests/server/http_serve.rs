@@ -160,7 +160,8 @@ async fn client_without_a_principal_can_not_take_the_sessions_of_others() {
         (["[2001:db8::1]:1", "[2001:db8::2]:2"], 8),
         (["[::ffff:192.0.2.1]:1", "192.0.2.1:2"], 8),
     ] {
-        let router = McpServer::new(tools![echo]).limits(Limits::default().sessions(16)).router();
+        let router =
+            McpServer::new(tools![echo]).limits(Limits::default().max_sessions(16)).router();
         let client = Http::new(&router, None, OLD);
         let mut started = 0;
         for number in 0..60 {
@@ -177,7 +178,7 @@ async fn client_without_a_principal_can_not_take_the_sessions_of_others() {
 
 #[tokio::test]
 async fn client_without_a_principal_can_not_take_the_requests_of_others() {
-    let router = McpServer::new(tools![wait]).limits(Limits::default().requests(16)).router();
+    let router = McpServer::new(tools![wait]).limits(Limits::default().max_requests(16)).router();
     let mut client = Http::new(&router, None, OLD);
     assert_eq!(client.initialize().await.status, StatusCode::OK);
     let call = || json!({ "name": "wait", "arguments": {} });
@@ -215,7 +216,7 @@ async fn client_without_a_principal_can_not_take_the_tasks_of_others() {
 
 #[tokio::test]
 async fn client_at_the_limit_of_its_address_can_still_end_its_session() {
-    let limits = Limits::default().requests(4);
+    let limits = Limits::default().max_requests(4);
     let router = McpServer::new(tools![wait]).limits(limits).router();
     let mut client = Http::new(&router, None, OLD);
     assert_eq!(client.initialize().await.status, StatusCode::OK);

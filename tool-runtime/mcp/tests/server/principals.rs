@@ -71,7 +71,7 @@ async fn headers_are_checked_by_the_tools_of_the_principal() {
 
 #[tokio::test]
 async fn one_principal_can_not_take_all_streams() {
-    let router = server().limits(Limits::default().requests(4)).router();
+    let router = server().limits(Limits::default().max_requests(4)).router();
     let mut streams = Vec::new();
     let mut open = async |token: &'static str| {
         let mut client = Http::new(&router, Some(token), OLD);
@@ -96,7 +96,7 @@ async fn one_principal_can_not_take_all_streams() {
 
 #[tokio::test]
 async fn one_principal_can_not_take_all_sessions() {
-    let limits = Limits::default().sessions(20).sessions_per_principal(5);
+    let limits = Limits::default().max_sessions(20).max_sessions_per_principal(5);
     let router = server().limits(limits).router();
     let mut started = Vec::new();
     for token in ["ada", "bob"] {

@@ -33,9 +33,9 @@ impl<C: Codec> Client<C> {
     ///
     /// A reply with more calls is an error, and the rest of a stream is not read. This protects the
     /// program from a server that never ends. A reply below this limit is decoded as a whole;
-    /// [`Limits::calls_per_reply`](tool_core::agent::Limits::calls_per_reply) then decides how many
-    /// of its calls run, and the model reads that the others did not. Set that limit to bound the
-    /// work of a run.
+    /// [`Limits::max_calls_per_reply`](tool_core::agent::Limits::max_calls_per_reply) then decides
+    /// how many of its calls run, and the model reads that the others did not. Set that limit to
+    /// bound the work of a run.
     #[must_use]
     pub fn max_calls_per_reply(mut self, limit: u32) -> Self {
         self.max_calls = limit;

@@ -138,7 +138,7 @@ impl<C: EmbeddingCodec> Embedder for Client<C> {
                     rest = later;
                 }
                 Err(error) if texts.len() > 1 && is_too_large(&error) => {
-                    limits.max_texts = texts.len() / 2;
+                    limits.max_texts = Some(texts.len() / 2);
                 }
                 Err(error) => return Err(error),
             }

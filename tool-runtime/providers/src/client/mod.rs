@@ -114,24 +114,24 @@ impl<C> Client<C> {
     /// texts to embed is a request with this limit, and so is the continuation of a reply that the
     /// provider has paused. Default: two minutes.
     #[must_use]
-    pub fn timeout(mut self, limit: Duration) -> Self {
-        self.connection.timeout = limit;
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.connection.timeout = timeout;
         self
     }
 
     /// Sets the time limit for establishing a connection. A [`transport`](Self::transport) of your
     /// own has its own limit. Default: ten seconds.
     #[must_use]
-    pub fn connect_timeout(mut self, limit: Duration) -> Self {
-        self.connection.set_connect_timeout(limit);
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connection.set_connect_timeout(timeout);
         self
     }
 
     /// Sets the time limit of each attempt until the provider starts to answer. A reply that is not
     /// streamed starts when it is complete. Default: the limit of the whole reply.
     #[must_use]
-    pub fn first_byte_timeout(mut self, limit: Duration) -> Self {
-        self.connection.first_byte_timeout = Some(limit);
+    pub fn first_byte_timeout(mut self, timeout: Duration) -> Self {
+        self.connection.first_byte_timeout = Some(timeout);
         self
     }
 

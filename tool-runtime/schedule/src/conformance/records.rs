@@ -89,7 +89,7 @@ fn samples() -> Vec<ScheduleRecord> {
         let mut sample = ScheduleRecord { state, history: history.clone(), ..plain.clone() };
         sample.schedule.timing = timing;
         sample.schedule.action = action;
-        sample.schedule.missed = MissedPolicy::All { max: 7 };
+        sample.schedule.missed = MissedPolicy::All { max_occurrences: 7 };
         samples.push(sample);
     }
     let firing = Claim {

@@ -33,7 +33,7 @@ const MAX_SUMMARY: usize = 200;
 /// time). A policy that all principals share can decide by them:
 ///
 /// ```
-/// use tool_runtime::agent::session::MemoryStore;
+/// use tool_runtime::agent::session::MemorySessions;
 /// use tool_runtime::dispatch::Permissions;
 /// use tool_runtime::schedule::{Executor, PRINCIPAL};
 /// use tool_runtime::{Agent, ChatReply, Dispatcher, Permission, Policy, Registry, ScriptedModel};
@@ -47,7 +47,7 @@ const MAX_SUMMARY: usize = 200;
 /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), registry.clone())
 ///     .policy(policy.clone());
 /// let executor = Executor::new()
-///     .agent(agent, MemoryStore::new())
+///     .agent(agent, MemorySessions::new())
 ///     .dispatcher(Dispatcher::new(registry).policy(policy));
 /// ```
 #[derive(Clone, Default)]

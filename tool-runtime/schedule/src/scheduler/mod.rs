@@ -30,12 +30,12 @@ use worker::Worker;
 /// |---|---|
 /// | [`lease`](Self::lease) | 60 seconds |
 /// | [`poll_interval`](Self::poll_interval) | 5 seconds |
-/// | [`grace`](Self::grace) | 60 seconds |
+/// | [`grace_period`](Self::grace_period) | 60 seconds |
 /// | [`max_concurrent`](Self::max_concurrent) | 16 actions |
 /// | [`max_failures`](Self::max_failures) | 10 in succession |
 ///
 /// ```
-/// use tool_runtime::agent::session::MemoryStore;
+/// use tool_runtime::agent::session::MemorySessions;
 /// use tool_runtime::schedule::jiff::{SignedDuration, Timestamp};
 /// use tool_runtime::schedule::{
 ///     Action, Executor, MemorySchedules, Schedule, ScheduleRecord, ScheduleStore, Scheduler,
@@ -52,7 +52,7 @@ use worker::Worker;
 /// schedules.save(&ScheduleRecord::new(schedule, now)?).await?;
 ///
 /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
-/// let executor = Executor::new().agent(Agent::new(model, Tools::new()), MemoryStore::new());
+/// let executor = Executor::new().agent(Agent::new(model, Tools::new()), MemorySessions::new());
 /// // A principal without an executor has no rights.
 /// let executors = move |principal: &str| (principal == "ada").then(|| executor.clone());
 ///
@@ -75,7 +75,7 @@ impl Scheduler {
             poll_interval: Duration::from_secs(5),
             max_concurrent: 16,
             lease: Duration::from_secs(60),
-            grace: Duration::from_secs(60),
+            grace_period: Duration::from_secs(60),
             max_failures: 10,
         })
     }
@@ -110,8 +110,8 @@ impl Scheduler {
     /// Sets the grace period: the maximum delay with which an occurrence still fires under
     /// [`MissedPolicy::Skip`](crate::MissedPolicy::Skip). Default: 60 seconds.
     #[must_use]
-    pub fn grace(self, grace: Duration) -> Self {
-        Self(Settings { grace, ..self.0 })
+    pub fn grace_period(self, grace_period: Duration) -> Self {
+        Self(Settings { grace_period, ..self.0 })
     }
 
     /// Sets the maximum number of actions that are performed at the same time. Default: 16.

@@ -231,7 +231,7 @@ impl ScheduleRecord {
     fn due(&self, now: Timestamp, grace: SignedDuration) -> Due {
         let most = match self.schedule.missed {
             MissedPolicy::Skip | MissedPolicy::Once => 1,
-            MissedPolicy::All { max } => max.clamp(1, MAX_MISSED) as usize,
+            MissedPolicy::All { max_occurrences } => max_occurrences.clamp(1, MAX_MISSED) as usize,
         };
         // The latest occurrences, of at most one more than are fired.
         let latest = self.latest_due(now, most);

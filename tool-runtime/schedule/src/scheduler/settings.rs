@@ -14,7 +14,7 @@ pub(crate) struct Settings {
     pub(crate) poll_interval: Duration,
     pub(crate) max_concurrent: usize,
     pub(crate) lease: Duration,
-    pub(crate) grace: Duration,
+    pub(crate) grace_period: Duration,
     pub(crate) max_failures: u32,
 }
 
@@ -32,7 +32,7 @@ impl Settings {
         let signed = |it| SignedDuration::try_from(it).unwrap_or(SignedDuration::MAX);
         Rules {
             lease: signed(self.lease),
-            grace: signed(self.grace),
+            grace: signed(self.grace_period),
             max_failures: self.max_failures,
         }
     }

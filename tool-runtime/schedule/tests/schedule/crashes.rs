@@ -43,7 +43,7 @@ fn scheduler(start: Timestamp) -> Scheduler {
         .poll_interval(Duration::from_millis(20))
         // 300 ms of the clock of the system.
         .lease(Duration::from_secs(6))
-        .grace(Duration::from_secs(10))
+        .grace_period(Duration::from_secs(10))
 }
 
 struct World(PathBuf);
@@ -115,7 +115,8 @@ async fn kill_repeatedly(kills: usize) {
     let path = folder.path("");
     let store = open_store(&path).await;
     let start = Timestamp::now();
-    let policies = [MissedPolicy::Skip, MissedPolicy::Once, MissedPolicy::All { max: 50 }];
+    let policies =
+        [MissedPolicy::Skip, MissedPolicy::Once, MissedPolicy::All { max_occurrences: 50 }];
     for (policy, number) in policies.iter().flat_map(|it| (0..SCHEDULES).map(move |at| (it, at))) {
         let from = start + SignedDuration::from_secs(number as i64 + 1);
         let timing = Timing::every(INTERVAL, from).unwrap();

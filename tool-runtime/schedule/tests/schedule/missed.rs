@@ -31,9 +31,9 @@ async fn missed_occurrences_fire_by_the_policy() {
         (MissedPolicy::Skip, "2027-01-01T05:30:00Z", 0..0, Some((1, 5))),
         (MissedPolicy::Skip, "2027-01-01T01:00:00Z", 1..2, None),
         (MissedPolicy::Once, "2027-01-01T05:30:00Z", 5..6, Some((1, 4))),
-        (MissedPolicy::All { max: 3 }, "2027-01-01T05:30:00Z", 3..6, Some((1, 2))),
-        (MissedPolicy::All { max: 9 }, "2027-01-01T05:30:00Z", 1..6, None),
-        (MissedPolicy::All { max: 0 }, "2027-01-01T02:30:00Z", 2..3, Some((1, 1))),
+        (MissedPolicy::All { max_occurrences: 3 }, "2027-01-01T05:30:00Z", 3..6, Some((1, 2))),
+        (MissedPolicy::All { max_occurrences: 9 }, "2027-01-01T05:30:00Z", 1..6, None),
+        (MissedPolicy::All { max_occurrences: 0 }, "2027-01-01T02:30:00Z", 2..3, Some((1, 1))),
     ] {
         let (store, log) = (MemorySchedules::new(), Log::default());
         let clock = Clock::at("2027-01-01T00:00:00Z");
@@ -121,7 +121,7 @@ fn policies() -> impl Strategy<Value = MissedPolicy> {
     prop_oneof![
         Just(MissedPolicy::Skip),
         Just(MissedPolicy::Once),
-        (1..20_u32).prop_map(|max| MissedPolicy::All { max }),
+        (1..20_u32).prop_map(|count| MissedPolicy::All { max_occurrences: count }),
     ]
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tool_runtime::agent::Steering;
-use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::dispatch::{AskLater, Batch, Permissions, RunInfo};
 use tool_runtime::schedule::ScheduleTools;
 use tool_runtime::schedule::jiff::SignedDuration;
@@ -91,7 +91,7 @@ async fn calls_have_the_rights_of_their_principal() {
 
 #[tokio::test]
 async fn prompt_runs_the_agent_of_the_principal_in_its_session() {
-    let sessions = MemoryStore::new();
+    let sessions = MemorySessions::new();
     let model = ScriptedModel::new([
         ChatReply::default().call("whoami", "{}").call("shutdown", "{}"),
         ChatReply::text("It can't be shut down."),
@@ -111,7 +111,7 @@ async fn prompt_runs_the_agent_of_the_principal_in_its_session() {
 
 #[tokio::test]
 async fn prompt_does_not_abandon_a_run_that_awaits_an_approval() {
-    let sessions = MemoryStore::new();
+    let sessions = MemorySessions::new();
     let model = ScriptedModel::new([ChatReply::default().call("pay", "{}")]);
     let agent = Agent::new(model, registry()).policy(Policy::new().approver(AskLater));
     let session = agent.session(sessions.clone(), "ada");
@@ -125,7 +125,7 @@ async fn prompt_does_not_abandon_a_run_that_awaits_an_approval() {
 
 #[tokio::test]
 async fn prompt_does_not_abandon_an_unfinished_run_of_a_user() {
-    let sessions = MemoryStore::new();
+    let sessions = MemorySessions::new();
     let model = ScriptedModel::new([
         ChatReply::default().call("shutdown", "{}"),
         ChatReply::text("It is down."),
@@ -172,7 +172,7 @@ async fn unfinished_run_of_a_schedule_is_resumed_by_retries_and_abandoned_by_oth
         let schedule = schedule.max_retries(retries);
         store.save(&ScheduleRecord::new(schedule, clock.now()).unwrap()).await.unwrap();
         let agent = Agent::new(Flaky(AtomicU32::new(0)), registry());
-        let executor = Executor::new().agent(agent, MemoryStore::new());
+        let executor = Executor::new().agent(agent, MemorySessions::new());
         for _ in 0..3 {
             let executor = executor.clone();
             let executors = move |_: &str| Some(executor.clone());

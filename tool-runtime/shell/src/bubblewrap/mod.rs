@@ -179,7 +179,9 @@ impl Bubblewrap {
         // Every user can see the arguments of a process.
         let environment = inheritable_file(&self.environment())?;
         let cgroup = match &self.cgroups {
-            Some(cgroups) => Some(cgroups.create(self.sandbox.memory, self.sandbox.processes)?),
+            Some(cgroups) => {
+                Some(cgroups.create(self.sandbox.max_memory_bytes, self.sandbox.max_processes)?)
+            }
             None => None,
         };
         let mut process = self.process(cgroup.as_ref());

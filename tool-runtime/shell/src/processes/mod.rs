@@ -234,7 +234,7 @@ async fn drive(mut running: Running, output: Arc<Output>, stopped: oneshot::Rece
         status = child.wait() => status,
         stop = stopped => match stop {
             Ok(()) => {
-                let steps = Shutdown::default().after_close(GRACE).after_terminate(GRACE);
+                let steps = Shutdown::default().close_timeout(GRACE).terminate_timeout(GRACE);
                 child.shutdown(steps).await
             }
             Err(_) => child.kill_group().await,

@@ -1,7 +1,7 @@
 //! Processes in the background.
 
 use serde_json::json;
-use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::dispatch::{Approval, AskLater, Permissions};
 use tool_runtime::shell::{Sandbox, Shell};
 use tool_runtime::{
@@ -170,7 +170,7 @@ async fn processes_of_a_session_live_for_its_next_run_only() {
         ChatReply::text("There is none."),
     ];
     let agent = agent(&fixture.shell, replies);
-    let store = MemoryStore::new();
+    let store = MemorySessions::new();
     agent.session(store.clone(), "one").run("Start it.").await.unwrap();
     let answer = agent.session(store, "one").run("Does it run?").await.unwrap();
     let text = format!("{:?}", answer.transcript);

@@ -87,7 +87,7 @@ async fn further_folders_are_writable_and_others_are_not() {
 #[tokio::test]
 async fn file_size_is_limited() {
     let folders = Folders::new("size");
-    let sandbox = Sandbox::workspace_write().file_bytes(1000);
+    let sandbox = Sandbox::workspace_write().max_file_bytes(1000);
     let launcher = SandboxLauncher::new(folders.path("work"), sandbox).unwrap();
     run(&launcher, "head -c 5000 /dev/zero > large", "").await;
     assert_eq!(fs::metadata(folders.path("work/large")).unwrap().len(), 1000);

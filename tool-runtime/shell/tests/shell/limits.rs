@@ -25,7 +25,7 @@ print(\"THROUGH\")'";
 #[tokio::test]
 async fn memory_of_each_process_is_limited() {
     for (memory, is_allocated) in [(256 << 20, false), (4 << 30, true)] {
-        let fixture = Fixture::new(Sandbox::read_only().memory(memory));
+        let fixture = Fixture::new(Sandbox::read_only().max_memory_bytes(memory));
         let (_, output) = fixture.run(ALLOCATE).await;
         assert_eq!(output.contains("THROUGH"), is_allocated, "{output}");
     }
@@ -33,7 +33,7 @@ async fn memory_of_each_process_is_limited() {
 
 #[tokio::test]
 async fn limits_that_the_status_does_not_except_hold_for_all_processes() {
-    let fixture = Fixture::new(Sandbox::read_only().memory(256 << 20).processes(40));
+    let fixture = Fixture::new(Sandbox::read_only().max_memory_bytes(256 << 20).max_processes(40));
     let status = fixture.shell.check().unwrap();
     let is_excepted = |text: &str| status.not_enforced().iter().any(|it| it.contains(text));
     println!("{status}");

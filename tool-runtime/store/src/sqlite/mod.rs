@@ -305,7 +305,7 @@ impl SessionStore for Sqlite {
 
     async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
         let (prefix, after) = (query.prefix.to_owned(), query.after.map(str::to_owned));
-        let limit = query.limit;
+        let limit = query.limit.unwrap_or(usize::MAX);
         self.with_connection(move |connection, names| {
             session_table::list(connection, names, &prefix, after.as_deref(), limit)
         })

@@ -80,7 +80,7 @@ impl SearchEngine for Brave {
     }
 
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchResult>, ToolError> {
-        let count = query.count.clamp(1, MAX_COUNT).to_string();
+        let count = query.max_results.clamp(1, MAX_COUNT).to_string();
         let mut parameters = vec![
             ("q", query.text.as_str()),
             ("count", &count),

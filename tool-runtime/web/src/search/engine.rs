@@ -24,7 +24,7 @@ use tool_core::{ToolError, async_trait};
 ///
 ///     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchResult>, ToolError> {
 ///         let matches = self.0.iter().filter(|page| page.snippet.contains(&query.text));
-///         Ok(matches.take(query.count).cloned().collect())
+///         Ok(matches.take(query.max_results).cloned().collect())
 ///     }
 /// }
 /// ```
@@ -45,8 +45,8 @@ pub trait SearchEngine: Send + Sync {
 /// ```
 /// use tool_runtime::web::{Recency, SearchQuery};
 ///
-/// let query = SearchQuery::new("tea").count(5).recency(Recency::Month);
-/// assert_eq!((query.text.as_str(), query.count), ("tea", 5));
+/// let query = SearchQuery::new("tea").max_results(5).recency(Recency::Month);
+/// assert_eq!((query.text.as_str(), query.max_results), ("tea", 5));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -54,7 +54,7 @@ pub struct SearchQuery {
     /// The words to search for.
     pub text: String,
     /// The maximum number of results.
-    pub count: usize,
+    pub max_results: usize,
     /// The maximum age of the results.
     pub recency: Option<Recency>,
 }
@@ -62,13 +62,13 @@ pub struct SearchQuery {
 impl SearchQuery {
     /// Creates a query for 10 results of any age.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), count: 10, recency: None }
+        Self { text: text.into(), max_results: 10, recency: None }
     }
 
     /// Sets the maximum number of results.
     #[must_use]
-    pub fn count(mut self, count: usize) -> Self {
-        self.count = count;
+    pub fn max_results(mut self, count: usize) -> Self {
+        self.max_results = count;
         self
     }
 

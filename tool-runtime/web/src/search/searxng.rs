@@ -78,7 +78,7 @@ impl SearchEngine for SearXng {
             Some(result)
         });
         // The number of results can't be asked for.
-        Ok(results.take(query.count).collect())
+        Ok(results.take(query.max_results).collect())
     }
 }
 

@@ -76,7 +76,7 @@ impl SearchEngine for Tavily {
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchResult>, ToolError> {
         let mut body = json!({
             "query": query.text,
-            "max_results": query.count.clamp(1, MAX_COUNT),
+            "max_results": query.max_results.clamp(1, MAX_COUNT),
             "search_depth": "basic",
         });
         if let (Some(recency), Some(body)) = (query.recency, body.as_object_mut()) {

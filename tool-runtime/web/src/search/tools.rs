@@ -28,7 +28,7 @@ impl WebSearch {
     ) -> Result<Results, ToolError> {
         let count = usize::from(count);
         let mut search = SearchQuery::new(query);
-        search.count = if self.embedder.is_some() { RERANKED_COUNT } else { count };
+        search.max_results = if self.embedder.is_some() { RERANKED_COUNT } else { count };
         search.recency = recency;
         let mut results = self.engine.search(&search).await?;
         let mut note = None;

@@ -3,7 +3,7 @@
 //! 1. The run proceeds as usual, with tools, until the model answers.
 //! 2. [`OutputSpec`] asks for the answer as JSON that fits the schema of the type.
 //! 3. The reply is repaired, validated and decoded. If that fails, the next request explains what
-//!    is wrong, up to [`Agent::answer_attempts`] times.
+//!    is wrong, up to [`Agent::max_answer_attempts`] times.
 //!
 //! The turn records which phase the run is in, so that a resumed run continues to the value.
 
@@ -85,7 +85,7 @@ pub struct Extracted<T> {
     pub offered_tools: OfferedTools,
     /// The tokens that the run used, as far as the model provider reports them.
     pub usage: Usage,
-    /// The cost of the run, if [prices](super::Limits::cost) are known.
+    /// The cost of the run, if [prices](super::Limits::max_cost) are known.
     pub cost: Option<f64>,
 }
 
@@ -96,8 +96,8 @@ impl Agent {
     /// without tools. Where its provider supports structured output, the request carries the schema
     /// of `T`, in the [dialect](crate::Registry::dialect) of the tools if that can express it. The
     /// reply is repaired as tool arguments are. If it is still invalid, the next request explains
-    /// what is wrong, up to [`answer_attempts`](Self::answer_attempts) requests in all. An agent
-    /// without tools asks for the value at once.
+    /// what is wrong, up to [`max_answer_attempts`](Self::max_answer_attempts) requests in all. An
+    /// agent without tools asks for the value at once.
     ///
     /// # Errors
     /// Returns the errors of [`run`](Self::run), and [`StopReason::ExtractionFailed`] if no attempt
@@ -201,7 +201,7 @@ impl Run {
         let conversion = self.dispatcher().registry().snapshot().dialect().of_output();
         self.requests.output_schema = Some(conversion.convert(&schema).unwrap_or(schema));
         self.state.turn.edit_limits(|limits| {
-            limits.iterations = limits.iterations.saturating_add(attempts);
+            limits.max_iterations = limits.max_iterations.saturating_add(attempts);
         });
     }
 
@@ -247,7 +247,7 @@ impl Run {
         spec: &OutputSpec,
         mut request: Option<String>,
     ) -> Result<(T, Vec<Fix>), StopReason> {
-        let attempts = self.agent.answer_attempts;
+        let attempts = self.agent.max_answer_attempts;
         self.expect_output(spec.schema.clone(), attempts);
         let mut attempt = 1;
         loop {

@@ -36,7 +36,7 @@ pub struct Answer {
     pub offered_tools: OfferedTools,
     /// The tokens that the run used, as far as the model provider reports them.
     pub usage: Usage,
-    /// The cost of the run, if [prices](crate::agent::Limits::cost) are known.
+    /// The cost of the run, if [prices](crate::agent::Limits::max_cost) are known.
     pub cost: Option<f64>,
 }
 
@@ -95,7 +95,7 @@ pub struct Stopped {
     /// The tokens that the run used, as far as the model provider reports them.
     // Boxed to keep the error small: a large one slows down every `Result` that carries it.
     pub usage: Box<Usage>,
-    /// The cost of the run, if [prices](crate::agent::Limits::cost) are known.
+    /// The cost of the run, if [prices](crate::agent::Limits::max_cost) are known.
     pub cost: Option<f64>,
 }
 

@@ -89,7 +89,8 @@ pub enum StopReason {
     /// The agent's cancellation token was cancelled.
     #[error("cancelled by the cancellation token of the agent")]
     Cancelled,
-    /// The run has reached its token limit: see [`Limits::tokens`](crate::agent::Limits::tokens).
+    /// The run has reached its token limit: see
+    /// [`Limits::max_tokens`](crate::agent::Limits::max_tokens).
     #[error(
         "token limit exceeded: used {} of {limit}",
         usage.input.saturating_add(usage.output)
@@ -100,7 +101,8 @@ pub enum StopReason {
         /// The limit, in tokens.
         limit: u64,
     },
-    /// The run has reached its cost limit: see [`Limits::cost`](crate::agent::Limits::cost).
+    /// The run has reached its cost limit: see
+    /// [`Limits::max_cost`](crate::agent::Limits::max_cost).
     #[error("cost limit exceeded: spent {} of {}", format_amount(*cost), format_amount(*limit))]
     CostLimit {
         /// The cost of the run.
@@ -108,11 +110,11 @@ pub enum StopReason {
         /// The limit, in the currency of the prices.
         limit: f64,
     },
-    /// The run has reached its time limit: see [`Agent::time_limit`](crate::Agent::time_limit).
+    /// The run has reached its time limit: see [`Agent::run_timeout`](crate::Agent::run_timeout).
     #[error("time limit exceeded: the run did not finish within {0:?}")]
-    TimeLimit(Duration),
+    Timeout(Duration),
     /// The model repeated the same call too often: see
-    /// [`Limits::repeats`](crate::agent::Limits::repeats).
+    /// [`Limits::max_repeats`](crate::agent::Limits::max_repeats).
     #[error(
         "call repeated {times} times in a row; the last one was not run: {}",
         shortened_call(call)
@@ -132,7 +134,7 @@ pub enum StopReason {
     #[error(transparent)]
     UnparsableReply(Box<ReplyParseError>),
     /// A [validator](crate::agent::AnswerValidator) rejected as many answers as the agent
-    /// [allows](crate::Agent::answer_attempts), or it panicked.
+    /// [allows](crate::Agent::max_answer_attempts), or it panicked.
     #[error("answer rejected after {}: {reason}", counted(*attempts, "attempt"))]
     AnswerRejected {
         /// The number of answers that were rejected in a row.
@@ -195,7 +197,7 @@ impl StopReason {
             Self::Cancelled => "CANCELLED",
             Self::TokenLimit { .. } => "TOKENS_SPENT",
             Self::CostLimit { .. } => "MONEY_SPENT",
-            Self::TimeLimit(_) => "TIME_LIMIT",
+            Self::Timeout(_) => "TIMEOUT",
             Self::RepeatedCall { .. } => "REPEATED",
             Self::StopRequested(_) => "REQUESTED",
             Self::UnparsableReply(_) => "MISREAD",
@@ -235,10 +237,10 @@ pub(crate) fn stop_reason(turn: &Turn, outcome: Outcome) -> StopReason {
 
 /// Returns which of the two limits is reached: the cost limit, or else the token limit.
 pub(crate) fn exceeded_limit(limits: &Limits, used: MeteredUsage) -> StopReason {
-    match limits.cost.map(|(limit, _)| limit).zip(limits.cost_of(&used)) {
+    match limits.max_cost.map(|(limit, _)| limit).zip(limits.cost_of(&used)) {
         Some((limit, cost)) if cost >= limit => StopReason::CostLimit { cost, limit },
         _ => {
-            let limit = limits.tokens.unwrap_or_default();
+            let limit = limits.max_tokens.unwrap_or_default();
             StopReason::TokenLimit { usage: used.usage, limit }
         }
     }

@@ -62,7 +62,7 @@ impl RequestBudget {
     /// Returns the stop reason if the iteration limit allows no further attempt.
     pub(crate) fn check_iterations(&self) -> Result<(), StopReason> {
         let requests = self.requests.saturating_add(self.replies);
-        if requests < self.limits.iterations {
+        if requests < self.limits.max_iterations {
             Ok(())
         } else {
             Err(StopReason::IterationLimit(requests))

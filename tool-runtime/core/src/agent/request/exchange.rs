@@ -59,7 +59,7 @@ impl ModelExchange<'_, '_> {
         request.check_tool_choice()?;
         let driver = agent.driver.as_ref();
         let mut prepared = guard_driver(|| driver.prepare(request))?;
-        let attempts = guard_driver(|| driver.parse_attempts())?;
+        let attempts = guard_driver(|| driver.max_parse_attempts())?;
         let mut attempt = 1;
         let (mut reply, mut tracker) = loop {
             let mut tracker = DeltaTracker::default();

@@ -91,8 +91,8 @@ impl Run {
             let steering = steering.for_tools(state.run, session.as_deref());
             batch.extensions = std::mem::take(&mut batch.extensions).with(steering);
         }
-        batch.deadline = self.deadline(&self.agent).remaining();
-        batch.is_run_deadline = batch.deadline.is_some();
+        batch.timeout = self.deadline(&self.agent).remaining();
+        batch.is_run_deadline = batch.timeout.is_some();
         self.meter.set_allowance(state.turn.allowance());
         batch.usage_meter = Some(self.meter.clone());
         // Cloned, not moved: until the calls have ended, a resumed run needs them to make the calls

@@ -148,10 +148,8 @@ impl Run {
         if self.agent.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled) {
             return Err(StopReason::Cancelled);
         }
-        match self.agent.time_limit.zip(self.started) {
-            Some((limit, started)) if started.elapsed() >= limit => {
-                Err(StopReason::TimeLimit(limit))
-            }
+        match self.agent.run_timeout.zip(self.started) {
+            Some((limit, started)) if started.elapsed() >= limit => Err(StopReason::Timeout(limit)),
             _ => Ok(()),
         }
     }
@@ -181,7 +179,7 @@ impl Run {
     }
 
     pub(super) fn deadline<'a>(&self, agent: &'a AgentConfig) -> RunDeadline<'a> {
-        let limit = agent.time_limit;
+        let limit = agent.run_timeout;
         let deadline =
             self.started.zip(limit).and_then(|(started, limit)| started.checked_add(limit));
         RunDeadline::new(agent.cancellation.as_ref(), deadline.zip(limit))

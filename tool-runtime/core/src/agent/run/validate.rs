@@ -37,7 +37,7 @@ impl Run {
             let (text, reason) = (text.clone(), reason.clone());
             ModelEvent::ValidationFailed { text, reason, attempt: attempts }
         });
-        if matches!(rejection, Rejection::Panicked) || attempts >= self.agent.answer_attempts {
+        if matches!(rejection, Rejection::Panicked) || attempts >= self.agent.max_answer_attempts {
             let mut reason = reason;
             self.dispatcher.redact(&mut text);
             self.dispatcher.redact(&mut reason);

@@ -11,14 +11,14 @@ use crate::agent::StopReason;
 /// session, the run that writes second stops with a [conflict](SessionError::Conflict).
 ///
 /// ```
-/// use tool_runtime::agent::session::{ConcurrentRuns, MemoryStore, SessionError};
+/// use tool_runtime::agent::session::{ConcurrentRuns, MemorySessions, SessionError};
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, StopReason, Tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::Stopped> {
 /// # let model = ScriptedModel::new([ChatReply::text("Hi!")]);
 /// let session = Agent::new(model, Tools::new())
-///     .session(MemoryStore::new(), "ada")
+///     .session(MemorySessions::new(), "ada")
 ///     .concurrent_runs(ConcurrentRuns::Fail);
 /// let run = session.start("Hello").await?;
 /// let stopped = session.start("Are you there?").await.unwrap_err();

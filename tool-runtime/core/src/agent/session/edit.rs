@@ -20,14 +20,14 @@ impl Session {
     /// the errors of [`messages`](Self::messages).
     ///
     /// ```
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, Tools};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let replies = ["Hi, Ada.", "Four.", "Hello."].map(ChatReply::text);
     /// # let agent = Agent::new(ScriptedModel::new(replies), Tools::new());
-    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// let session = agent.session(MemorySessions::new(), "ada");
     /// session.run("I am Ada.").await?;
     /// session.run("Roll the dice.").await?;
     ///
@@ -63,14 +63,14 @@ impl Session {
     /// changes the session meanwhile, and the errors of [`messages`](Self::messages).
     ///
     /// ```
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let replies = ["Heads.", "Tails."].map(ChatReply::text);
     /// # let agent = Agent::new(ScriptedModel::new(replies), Tools::new());
-    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// let session = agent.session(MemorySessions::new(), "ada");
     /// session.run("Toss a coin.").await?;
     ///
     /// // Another answer to the same prompt.
@@ -104,13 +104,13 @@ impl Session {
     /// store can't be reached.
     ///
     /// ```
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
-    /// let session = agent.session(MemoryStore::new(), "new chat");
+    /// let session = agent.session(MemorySessions::new(), "new chat");
     /// session.run("What should I wear in Oslo?").await?;
     /// let session = session.rename("a coat for Oslo").await?;
     /// assert_eq!(session.messages().await?.len(), 2);

@@ -29,14 +29,14 @@ use crate::message::Message;
 /// agent apply. A resumed run continues with the remaining limits.
 ///
 /// ```
-/// use tool_runtime::agent::session::MemoryStore;
+/// use tool_runtime::agent::session::MemorySessions;
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::Stopped> {
 /// # let model = ScriptedModel::new([ChatReply::text("Hi, Ada."), ChatReply::text("Ada.")]);
 /// let agent = Agent::new(model, Tools::new());
-/// let store = MemoryStore::new();
+/// let store = MemorySessions::new();
 /// agent.session(store.clone(), "ada").run("I am Ada.").await?;
 ///
 /// // Later, with the same store.
@@ -61,13 +61,13 @@ impl Agent {
     /// Returns the session of this name in a store. The session is created by its first run.
     ///
     /// ```
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
-    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// let session = agent.session(MemorySessions::new(), "ada");
     /// session.run("Hello").await?;
     /// assert_eq!(session.messages().await?.len(), 2);
     /// # Ok(())
@@ -100,13 +100,13 @@ impl Session {
     /// [`SessionError::CorruptRecord`] if the messages can't be decoded.
     ///
     /// ```
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, Tools};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
-    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// let session = agent.session(MemorySessions::new(), "ada");
     /// assert!(session.messages().await?.is_empty());
     ///
     /// session.run("Hello").await?;
@@ -135,7 +135,7 @@ impl Session {
     /// [`SessionError::CorruptRecord`] if the record can't be decoded.
     ///
     /// ```
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::dispatch::{Approval, AskLater};
     /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, tool, tools};
     ///
@@ -152,7 +152,7 @@ impl Session {
     /// #     ChatReply::text("Done."),
     /// # ]);
     /// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
-    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// let session = agent.session(MemorySessions::new(), "ada");
     /// session.run("Pay Ada.").await.unwrap_err();
     ///
     /// let mut paused = session.paused().await?.ok_or("no call is pending")?;
@@ -184,13 +184,13 @@ impl Session {
     /// Panics where [`Agent::run`](crate::Agent::run) does.
     ///
     /// ```
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::Stopped> {
     /// # let model = ScriptedModel::new([ChatReply::text("Hi, Ada."), ChatReply::text("Ada.")]);
-    /// let session = Agent::new(model, Tools::new()).session(MemoryStore::new(), "ada");
+    /// let session = Agent::new(model, Tools::new()).session(MemorySessions::new(), "ada");
     /// session.run("I am Ada.").await?;
     /// assert_eq!(session.run("Who am I?").await?.text, "Ada.");
     /// # Ok(())
@@ -209,13 +209,13 @@ impl Session {
     /// Returns [`StopReason::Session`] if the conversation can't be loaded.
     ///
     /// ```
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::Stopped> {
     /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
-    /// let mut stream = agent.session(MemoryStore::new(), "ada").stream("Hello").await?;
+    /// let mut stream = agent.session(MemorySessions::new(), "ada").stream("Hello").await?;
     /// while let Some(item) = stream.next().await {
     ///     println!("{item:?}");
     /// }
@@ -242,13 +242,13 @@ impl Session {
     /// Panics where [`Agent::run`](crate::Agent::run) does.
     ///
     /// ```
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::Stopped> {
     /// # let model = ScriptedModel::new([ChatReply::text(r#"{"value": 1815}"#)]);
-    /// let session = Agent::new(model, Tools::new()).session(MemoryStore::new(), "ada");
+    /// let session = Agent::new(model, Tools::new()).session(MemorySessions::new(), "ada");
     /// assert_eq!(session.extract::<u32>("When was Ada born?").await?.value, 1815);
     /// # Ok(())
     /// # }
@@ -267,13 +267,13 @@ impl Session {
     /// Returns [`StopReason::Session`] if the conversation can't be loaded.
     ///
     /// ```
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
-    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// let session = agent.session(MemorySessions::new(), "ada");
     /// let mut run = session.start("Hello").await?;
     /// while run.next().await.is_some() {
     ///     println!("{} messages are saved", session.messages().await?.len());
@@ -319,7 +319,7 @@ impl Session {
     /// Returns [`StopReason::Session`] if the conversation can't be loaded.
     ///
     /// ```
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
     ///
     /// /// Rolls the dice.
@@ -334,7 +334,7 @@ impl Session {
     /// #     ChatReply::default().call("roll", "{}"),
     /// #     ChatReply::text("Four."),
     /// # ]);
-    /// let session = Agent::new(model, tools![roll]).session(MemoryStore::new(), "ada");
+    /// let session = Agent::new(model, tools![roll]).session(MemorySessions::new(), "ada");
     /// let mut run = session.start("Roll the dice.").await?;
     /// run.next().await;
     /// drop(run);
@@ -368,7 +368,7 @@ impl Session {
     /// [`Conflict`](SessionError::Conflict) before it makes a call.
     ///
     /// ```
-    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::agent::session::MemorySessions;
     /// use tool_runtime::dispatch::{Approval, AskLater};
     /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
     ///
@@ -383,7 +383,7 @@ impl Session {
     /// #     ChatReply::text("Done."),
     /// # ]);
     /// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
-    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// let session = agent.session(MemorySessions::new(), "ada");
     /// let stopped = session.run("Pay Ada.").await.unwrap_err();
     /// let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!() };
     ///

@@ -5,11 +5,11 @@ use std::time::SystemTime;
 /// Query for the sessions to list: all of them, those whose names have a prefix, or one page.
 ///
 /// ```
-/// use tool_runtime::agent::session::{MemoryStore, SessionQuery, SessionStore, SessionWrite};
+/// use tool_runtime::agent::session::{MemorySessions, SessionQuery, SessionStore, SessionWrite};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let store = MemoryStore::new();
+/// let store = MemorySessions::new();
 /// for session in ["acme/1", "acme/2", "acme/3", "other/1"] {
 ///     store.save(session, SessionWrite::create()).await?;
 /// }
@@ -30,14 +30,14 @@ pub struct SessionQuery<'q> {
     pub prefix: &'q str,
     /// The name after which the page begins: the last one of the page before it.
     pub after: Option<&'q str>,
-    /// The maximum number of sessions to return.
-    pub limit: usize,
+    /// The maximum number of sessions to return. `None` is no limit.
+    pub limit: Option<usize>,
 }
 
 impl<'q> SessionQuery<'q> {
     /// Creates a query for all sessions.
     pub fn all() -> Self {
-        Self { prefix: "", after: None, limit: usize::MAX }
+        Self { prefix: "", after: None, limit: None }
     }
 
     /// Selects the sessions whose names begin with `prefix`.
@@ -54,8 +54,8 @@ impl<'q> SessionQuery<'q> {
 
     /// Limits the number of sessions to return.
     #[must_use]
-    pub fn limit(self, limit: usize) -> Self {
-        Self { limit, ..self }
+    pub fn limit(self, limit: impl Into<Option<usize>>) -> Self {
+        Self { limit: limit.into(), ..self }
     }
 
     /// Returns whether the query selects this name, apart from the limit. For implementations of
@@ -83,11 +83,11 @@ impl Default for SessionQuery<'_> {
 ///
 /// ```
 /// use tool_runtime::Message;
-/// use tool_runtime::agent::session::{MemoryStore, SessionQuery, SessionStore, SessionWrite};
+/// use tool_runtime::agent::session::{MemorySessions, SessionQuery, SessionStore, SessionWrite};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let store = MemoryStore::new();
+/// let store = MemorySessions::new();
 /// store.save("ada", SessionWrite::create().messages(0, &[Message::user("Hello")])).await?;
 /// let sessions = store.list(SessionQuery::all()).await?;
 /// assert_eq!((sessions[0].session.as_str(), sessions[0].message_count), ("ada", 1));

@@ -54,11 +54,11 @@ impl SessionLocks {
     /// Dropping the future gives up the place in the queue.
     ///
     /// ```
-    /// use tool_runtime::agent::session::{MemoryStore, SessionStore};
+    /// use tool_runtime::agent::session::{MemorySessions, SessionStore};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::agent::session::SessionError> {
-    /// let store = MemoryStore::new();
+    /// let store = MemorySessions::new();
     /// let lock = store.locks().lock("ada").await;
     /// store.delete("ada").await?; // while no run is in progress
     /// drop(lock);

@@ -16,11 +16,11 @@ use super::{
 ///
 /// ```
 /// use tool_runtime::Message;
-/// use tool_runtime::agent::session::{MemoryStore, SessionQuery, SessionStore, SessionWrite};
+/// use tool_runtime::agent::session::{MemorySessions, SessionQuery, SessionStore, SessionWrite};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let store = MemoryStore::new();
+/// let store = MemorySessions::new();
 /// let messages = [Message::user("Hello")];
 /// let write = SessionWrite::create().messages(0, &messages);
 /// store.clone().save("ada", write).await?;
@@ -29,7 +29,7 @@ use super::{
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct MemoryStore {
+pub struct MemorySessions {
     sessions: Arc<Mutex<BTreeMap<String, StoredSession>>>,
     locks: SessionLocks,
 }
@@ -40,16 +40,16 @@ struct StoredSession {
     saved_at: SystemTime,
 }
 
-impl MemoryStore {
+impl MemorySessions {
     /// Creates a store without sessions.
     ///
     /// ```
     /// use tool_runtime::Message;
-    /// use tool_runtime::agent::session::{MemoryStore, SessionStore, SessionWrite};
+    /// use tool_runtime::agent::session::{MemorySessions, SessionStore, SessionWrite};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let store = MemoryStore::new();
+    /// let store = MemorySessions::new();
     /// store.save("ada", SessionWrite::create().messages(0, &[Message::user("Hello")])).await?;
     /// assert!(store.load("ada").await?.is_some());
     /// # Ok(())
@@ -65,7 +65,7 @@ impl MemoryStore {
 }
 
 #[async_trait]
-impl SessionStore for MemoryStore {
+impl SessionStore for MemorySessions {
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         Ok(self.sessions().get(session).map(|entry| entry.record.clone()))
     }
@@ -110,7 +110,7 @@ impl SessionStore for MemoryStore {
             .range::<str, _>((Bound::Included(start), Bound::Unbounded))
             .take_while(|(session, _)| session.starts_with(query.prefix))
             .filter(|(session, _)| query.matches(session))
-            .take(query.limit);
+            .take(query.limit.unwrap_or(usize::MAX));
         let listed = found.map(|(session, StoredSession { record, saved_at })| {
             SessionInfo::new(session, record.messages.len(), record.revision, *saved_at)
         });

@@ -32,6 +32,6 @@ pub use error::SessionError;
 pub use handle::Session;
 pub use listing::{SessionInfo, SessionQuery};
 pub use locks::{SessionLock, SessionLocks};
-pub use memory::MemoryStore;
+pub use memory::MemorySessions;
 pub use record::{SessionPart, SessionRecord, SessionWrite};
 pub use store::SessionStore;

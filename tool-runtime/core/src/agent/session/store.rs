@@ -17,10 +17,10 @@ use super::{
 ///
 /// ```
 /// use tool_runtime::Message;
-/// use tool_runtime::agent::session::{MemoryStore, SessionError, SessionStore, SessionWrite};
+/// use tool_runtime::agent::session::{MemorySessions, SessionError, SessionStore, SessionWrite};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), SessionError> {
-/// let store = MemoryStore::new();
+/// let store = MemorySessions::new();
 /// let messages = [Message::user("Hello"), Message::assistant("Hi!")];
 /// let first = store.save("ada", SessionWrite::create().messages(0, &messages).state("{}")).await?;
 ///
@@ -86,7 +86,8 @@ use super::{
 ///
 ///     async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
 ///         let all = self.sessions.lock().await;
-///         let found = all.iter().filter(|(name, _)| query.matches(name)).take(query.limit);
+///         let found = all.iter().filter(|(name, _)| query.matches(name));
+///         let found = found.take(query.limit.unwrap_or(usize::MAX));
 ///         let listed = found.map(|(name, (record, saved_at))| {
 ///             SessionInfo::new(name, record.messages.len(), record.revision, *saved_at)
 ///         });
@@ -123,7 +124,7 @@ use super::{
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a session store",
-    label = "pass `MemoryStore` or `Sqlite`, or implement `SessionStore` under `#[async_trait]`",
+    label = "pass `MemorySessions` or `Sqlite`, or implement `SessionStore` under `#[async_trait]`",
     note = "opening a store is asynchronous and may fail: `Sqlite::open(…).await?`"
 )]
 #[async_trait]
@@ -150,11 +151,11 @@ pub trait SessionStore: Send + Sync + Debug {
     ///
     /// ```
     /// use tool_runtime::Message;
-    /// use tool_runtime::agent::session::{MemoryStore, SessionStore, SessionWrite};
+    /// use tool_runtime::agent::session::{MemorySessions, SessionStore, SessionWrite};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let store = MemoryStore::new();
+    /// let store = MemorySessions::new();
     /// let messages = ["One", "Two", "Three"].map(Message::user);
     /// store.save("ada", SessionWrite::create().messages(0, &messages)).await?;
     ///
@@ -203,11 +204,11 @@ pub trait SessionStore: Send + Sync + Debug {
     ///
     /// ```
     /// use tool_runtime::Message;
-    /// use tool_runtime::agent::session::{MemoryStore, SessionStore, SessionWrite};
+    /// use tool_runtime::agent::session::{MemorySessions, SessionStore, SessionWrite};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let store = MemoryStore::new();
+    /// let store = MemorySessions::new();
     /// let messages = ["One", "Two", "Three"].map(Message::user);
     /// let revision = store.save("ada", SessionWrite::create().messages(0, &messages)).await?;
     ///

@@ -125,7 +125,7 @@ impl Turn {
     }
 
     /// Records that a call of the last reply did not run because its output was cached, so that it
-    /// does not count towards the [repeat limit](super::super::Limits::repeats).
+    /// does not count towards the [repeat limit](super::super::Limits::max_repeats).
     ///
     /// Call this before the result of the call is recorded. A [`Run`](super::super::Run) does this
     /// for you if [`ToolExecution::cached`](crate::ToolExecution) is set.
@@ -184,7 +184,7 @@ impl Turn {
         for (result, call) in results.iter_mut().zip(calls) {
             result.tool.clone_from(&call.name);
         }
-        if let Some(limit) = self.limits.repeats {
+        if let Some(limit) = self.limits.max_repeats {
             for result in &mut results {
                 if limit > 0 && self.repeated_calls.count(&result.call) == limit {
                     result.text.push_str(&repeat_warning(limit));

@@ -60,7 +60,7 @@ impl Turn {
         self.halt = self.halt.take().filter(|halt| match halt {
             Halt::BudgetExhausted => limits.is_exhausted(&self.metered),
             Halt::RepeatedCall => {
-                limits.repeats.is_some_and(|limit| self.repeated_calls.exceed(limit))
+                limits.max_repeats.is_some_and(|limit| self.repeated_calls.exceed(limit))
             }
             Halt::StopRequested(_) => true,
         });

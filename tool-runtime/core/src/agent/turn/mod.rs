@@ -148,7 +148,7 @@ impl Turn {
     pub fn new(transcript: Vec<Message>, max_iterations: u32) -> Self {
         Self {
             transcript: Arc::new(repaired(transcript)),
-            limits: Limits::default().iterations(max_iterations),
+            limits: Limits::default().max_iterations(max_iterations),
             iterations: 0,
             repeated_requests: 0,
             has_required_call: false,
@@ -199,7 +199,8 @@ impl Turn {
         self.metered.usage
     }
 
-    /// Returns the cost of the run so far, or `None` if its [limits](Limits::cost) hold no prices.
+    /// Returns the cost of the run so far, or `None` if its [limits](Limits::max_cost) hold no
+    /// prices.
     pub fn cost(&self) -> Option<f64> {
         self.limits.cost_of(&self.metered)
     }
@@ -224,9 +225,10 @@ impl Turn {
         self.limits.allowance(&self.metered)
     }
 
-    /// Returns the call that exceeds the [repeat limit](Limits::repeats) and its count in a row.
+    /// Returns the call that exceeds the [repeat limit](Limits::max_repeats) and its count in a
+    /// row.
     pub fn repeated_call(&self) -> Option<(&ToolCall, u32)> {
-        let limit = self.limits.repeats?;
+        let limit = self.limits.max_repeats?;
         let mut replies = self.transcript.iter().rev();
         let reply = replies.find(|message| matches!(message, Message::Assistant { .. }))?;
         let mut calls = reply.calls().map(|call| (call, self.repeated_calls.count(&call.id)));
@@ -306,7 +308,7 @@ impl Turn {
     /// Returns the number of replies so far.
     ///
     /// A request that was repeated because its reply could not be parsed counts once here, and each
-    /// time towards [`Limits::iterations`].
+    /// time towards [`Limits::max_iterations`].
     pub fn iterations(&self) -> u32 {
         self.iterations
     }
@@ -371,7 +373,7 @@ impl Turn {
             Some(Halt::BudgetExhausted) => Step::Done(Outcome::BudgetExhausted),
             Some(Halt::RepeatedCall) => Step::Done(Outcome::RepeatedCall),
             Some(Halt::StopRequested(_)) => Step::Done(Outcome::StopRequested),
-            None if self.requests() >= self.limits.iterations => {
+            None if self.requests() >= self.limits.max_iterations => {
                 Step::Done(Outcome::IterationLimit)
             }
             None if self.limits.is_exhausted(&self.metered) => Step::Done(Outcome::BudgetExhausted),
@@ -394,7 +396,7 @@ impl Turn {
     /// A call whose id is empty or already used gets a new id. If no further model request is
     /// allowed, the calls of the reply are answered here and do not run, because the model could
     /// not read their results. So are the calls beyond the
-    /// [limit of calls in a reply](Limits::calls_per_reply).
+    /// [limit of calls in a reply](Limits::max_calls_per_reply).
     ///
     /// # Errors
     /// Returns an error if the next step is not [`Step::RequestModel`].
@@ -425,18 +427,19 @@ impl Turn {
         let parts = with_unique_ids(&self.transcript, reply.parts);
         self.push_message(Message::Assistant { parts });
         let reply = self.transcript.last();
-        let limit = self.limits.calls_per_reply.map_or(usize::MAX, |limit| limit as usize);
+        let limit = self.limits.max_calls_per_reply.map_or(usize::MAX, |limit| limit as usize);
         self.repeated_calls.record(reply.iter().flat_map(|reply| reply.calls()).take(limit));
         self.cancel_excess_calls(limit);
         if matches!(self.next(), Step::RunCalls(_)) {
-            if self.requests() >= self.limits.iterations {
+            if self.requests() >= self.limits.max_iterations {
                 self.cancel_open_calls("Not run: no more tools can be called in this run.");
             } else if self.limits.is_exhausted(&self.metered) {
                 self.halt_with(
                     Halt::BudgetExhausted,
                     "Not run: this run has reached its limit of tokens or cost.",
                 );
-            } else if self.limits.repeats.is_some_and(|limit| self.repeated_calls.exceed(limit)) {
+            } else if self.limits.max_repeats.is_some_and(|limit| self.repeated_calls.exceed(limit))
+            {
                 let text = "Not run: this was called with these arguments too often in a row.";
                 self.halt_with(Halt::RepeatedCall, text);
             }

@@ -16,7 +16,7 @@ use crate::registry::Entry;
 ///
 /// A tool that calls other tools keeps its permits meanwhile. The nested calls take none of the
 /// permits that it holds, and do not count toward the limit for all calls. If two limited tools
-/// call each other, they can block each other: set a [deadline](crate::Policy::batch_deadline) for
+/// call each other, they can block each other: set a [deadline](crate::Policy::batch_timeout) for
 /// batches.
 ///
 /// A `blocking` tool that exceeds its timeout releases its permits although its thread still runs:
@@ -34,7 +34,10 @@ use crate::registry::Entry;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
-/// let limits = Concurrency::default().all(16).provider("github", 4).tool("render", 1);
+/// let limits = Concurrency::default()
+///     .max_calls(16)
+///     .max_provider_calls("github", 4)
+///     .max_tool_calls("render", 1);
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![render])?)
 ///     .policy(Policy::new().concurrency(limits));
 ///
@@ -56,7 +59,7 @@ pub struct Concurrency {
 impl Concurrency {
     /// Limits the calls of all tools together to `max`, and to one at least.
     #[must_use]
-    pub fn all(mut self, max: usize) -> Self {
+    pub fn max_calls(mut self, max: usize) -> Self {
         self.all = Some(max);
         self
     }
@@ -65,14 +68,14 @@ impl Concurrency {
     ///
     /// If there is a limit for the full name of a tool, only that limit applies to the tool.
     #[must_use]
-    pub fn tool(mut self, name: impl Into<String>, max: usize) -> Self {
+    pub fn max_tool_calls(mut self, name: impl Into<String>, max: usize) -> Self {
         self.tools.insert(name.into(), max);
         self
     }
 
     /// Limits all tools of a tool provider together.
     #[must_use]
-    pub fn provider(mut self, name: impl Into<String>, max: usize) -> Self {
+    pub fn max_provider_calls(mut self, name: impl Into<String>, max: usize) -> Self {
         self.providers.insert(name.into(), max);
         self
     }

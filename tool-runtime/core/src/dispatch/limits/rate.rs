@@ -26,7 +26,7 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(30);
 /// its clones share their counts, over all runs of an agent.
 ///
 /// A call waits for at most the [`wait_timeout`](Self::wait_timeout), and never beyond the deadline
-/// of the [batch](crate::Policy::batch_deadline) or the [run](crate::Agent::time_limit). If the
+/// of the [batch](crate::Policy::batch_timeout) or the [run](crate::Agent::run_timeout). If the
 /// next slot is free only later, the call does not wait: it is
 /// [blocked](crate::event::BlockReason::RateLimit) at once, and the model receives the number of
 /// seconds after which to call again. Until then, the tool is not offered to the model.
@@ -71,8 +71,8 @@ impl RateLimits {
     ///
     /// Default: the timeout of the tool, or 30 s if the tool has none.
     #[must_use]
-    pub fn wait_timeout(mut self, limit: Duration) -> Self {
-        self.wait_timeout = Some(limit);
+    pub fn wait_timeout(mut self, timeout: Duration) -> Self {
+        self.wait_timeout = Some(timeout);
         self
     }
 

@@ -5,11 +5,11 @@ use crate::message::{
 };
 
 /// The default size limit of a result's text in bytes: about 25,000 tokens.
-pub(in crate::dispatch) const DEFAULT_OUTPUT_LIMIT: usize = 100_000;
+pub(in crate::dispatch) const DEFAULT_MAX_OUTPUT_BYTES: usize = 100_000;
 
 /// The default limit of the images, audio and files of a result in bytes: the size of a request
 /// that Gemini accepts (<https://ai.google.dev/gemini-api/docs/image-understanding>).
-pub(in crate::dispatch) const DEFAULT_MEDIA_LIMIT: usize = 20_000_000;
+pub(in crate::dispatch) const DEFAULT_MAX_MEDIA_BYTES: usize = 20_000_000;
 
 /// Replaces the images, audio and files that exceed `limit` bytes, together with those before them,
 /// by notes.

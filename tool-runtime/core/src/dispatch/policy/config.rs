@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{DEFAULT_MEDIA_LIMIT, DEFAULT_OUTPUT_LIMIT, Granted, IntoStrings, Permissions};
+use super::{DEFAULT_MAX_MEDIA_BYTES, DEFAULT_MAX_OUTPUT_BYTES, Granted, IntoStrings, Permissions};
 use crate::dispatch::approval::approve::approve_function;
 use crate::dispatch::approval::preview::Previewers;
 use crate::dispatch::attempt::attempt_hook::AttemptHooks;
@@ -42,9 +42,9 @@ use crate::tool::ToolDefinition;
 /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let policy = Policy::new()
 ///     .permissions(Permissions::default().tool("delete_file", Permission::Deny))
-///     .concurrency(Concurrency::default().all(16))
+///     .concurrency(Concurrency::default().max_calls(16))
 ///     .max_retries(2)
-///     .batch_deadline(Duration::from_secs(60));
+///     .batch_timeout(Duration::from_secs(60));
 ///
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![delete_file])?).policy(policy);
 /// let call = ToolCall::new("1", "delete_file", r#"{"path": "notes.txt"}"#);
@@ -65,9 +65,9 @@ pub struct Policy {
     pub(in crate::dispatch) rate_limits: Option<RateLimits>,
     pub(in crate::dispatch) breakers: Option<Breakers>,
     pub(in crate::dispatch) max_retries: Option<u32>,
-    pub(in crate::dispatch) batch_deadline: Option<Duration>,
-    pub(in crate::dispatch) output_limit: usize,
-    pub(in crate::dispatch) media_limit: usize,
+    pub(in crate::dispatch) batch_timeout: Option<Duration>,
+    pub(in crate::dispatch) max_output_bytes: usize,
+    pub(in crate::dispatch) max_media_bytes: usize,
     pub(in crate::dispatch) on_failure: OnFailure,
     pub(in crate::dispatch) on_block: OnBlock,
     pub(in crate::dispatch) secrets: Vec<String>,
@@ -98,9 +98,9 @@ impl Policy {
             rate_limits: None,
             breakers: None,
             max_retries: None,
-            batch_deadline: None,
-            output_limit: DEFAULT_OUTPUT_LIMIT,
-            media_limit: DEFAULT_MEDIA_LIMIT,
+            batch_timeout: None,
+            max_output_bytes: DEFAULT_MAX_OUTPUT_BYTES,
+            max_media_bytes: DEFAULT_MAX_MEDIA_BYTES,
             on_failure: OnFailure::default(),
             on_block: OnBlock::default(),
             secrets: Vec::new(),
@@ -269,7 +269,7 @@ impl Policy {
 
     /// Limits the number of retries of a call to at most `retries`.
     ///
-    /// The limit lowers what a tool declares by `retries`; it never adds retries. With 0, every
+    /// The limit lowers what a tool declares by `max_retries`; it never adds retries. With 0, every
     /// call has a single attempt. Default: no limit.
     #[must_use]
     #[doc(alias = "retries")]
@@ -281,23 +281,23 @@ impl Policy {
     /// Limits the time that all calls of one reply may take together. Default: unlimited.
     ///
     /// The dispatcher stops the calls that have no result by then and reports a timeout to the
-    /// model; an agent's run continues. [`Agent::time_limit`](crate::Agent::time_limit) ends the
+    /// model; an agent's run continues. [`Agent::run_timeout`](crate::Agent::run_timeout) ends the
     /// run instead.
     #[must_use]
-    pub fn batch_deadline(mut self, limit: Duration) -> Self {
-        self.batch_deadline = Some(limit);
+    pub fn batch_timeout(mut self, timeout: Duration) -> Self {
+        self.batch_timeout = Some(timeout);
         self
     }
 
     /// Limits the size of the text of an output that is sent to the model, in bytes. Default:
     /// 100,000. The texts of all parts share the limit; images and other data have
-    /// [their own](Self::media_limit).
+    /// [their own](Self::max_media_bytes).
     ///
     /// If the text is longer, the model receives its head and tail. The complete text is kept in
     /// [`ToolExecution::full_text`](crate::ToolExecution::full_text), and so in events and logs.
     #[must_use]
-    pub fn output_limit(mut self, bytes: usize) -> Self {
-        self.output_limit = bytes;
+    pub fn max_output_bytes(mut self, bytes: usize) -> Self {
+        self.max_output_bytes = bytes;
         self
     }
 
@@ -306,8 +306,8 @@ impl Policy {
     ///
     /// The model receives a note in the place of each one that does not fit.
     #[must_use]
-    pub fn media_limit(mut self, bytes: usize) -> Self {
-        self.media_limit = bytes;
+    pub fn max_media_bytes(mut self, bytes: usize) -> Self {
+        self.max_media_bytes = bytes;
         self
     }
 
@@ -374,7 +374,7 @@ impl Policy {
 
     /// Returns the number of retries that a call of this tool may have.
     pub(in crate::dispatch) fn max_retries_of(&self, tool: &ToolDefinition) -> u32 {
-        self.max_retries.map_or(tool.retries, |most| most.min(tool.retries))
+        self.max_retries.map_or(tool.max_retries, |most| most.min(tool.max_retries))
     }
 
     /// Whether this policy has no interceptors, attempt hooks, permissions, concurrency limits or
@@ -408,9 +408,9 @@ impl fmt::Debug for Policy {
             .field("rate_limits", &self.rate_limits)
             .field("breakers", &self.breakers)
             .field("max_retries", &self.max_retries)
-            .field("batch_deadline", &self.batch_deadline)
-            .field("output_limit", &self.output_limit)
-            .field("media_limit", &self.media_limit)
+            .field("batch_timeout", &self.batch_timeout)
+            .field("max_output_bytes", &self.max_output_bytes)
+            .field("max_media_bytes", &self.max_media_bytes)
             .field("on_failure", &self.on_failure)
             .field("on_block", &self.on_block)
             .field("secrets", &self.secrets.len())

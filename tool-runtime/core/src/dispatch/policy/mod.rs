@@ -22,7 +22,9 @@ use std::collections::BTreeSet;
 
 pub use breaker::Breaker;
 pub(super) use breaker::{AdmissionKind, Circuit};
-pub(super) use cap::{DEFAULT_MEDIA_LIMIT, DEFAULT_OUTPUT_LIMIT, limit_media, truncate_result};
+pub(super) use cap::{
+    DEFAULT_MAX_MEDIA_BYTES, DEFAULT_MAX_OUTPUT_BYTES, limit_media, truncate_result,
+};
 pub use config::Policy;
 pub use permission::Permissions;
 pub(super) use permission::{CallPermission, check_capabilities, not_allowed};

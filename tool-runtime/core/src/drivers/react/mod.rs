@@ -31,7 +31,7 @@
 //! - arguments that the tool doesn't take: every mismatch
 //! - an argument outside of the arguments: the text that was not read
 //!
-//! The driver parses up to three replies of a turn; change this with [`ReAct::parse_attempts`].
+//! The driver parses up to three replies of a turn; change this with [`ReAct::max_parse_attempts`].
 //! After the last reply, a call of an unknown tool or with wrong arguments is dispatched, and its
 //! result reports the mistake. A truncated answer is used unchanged. In all other cases the run
 //! ends.
@@ -113,7 +113,7 @@ impl ReAct {
 
     /// Sets how many replies of a turn are parsed before the run ends; at least 1. Default: 3.
     #[must_use]
-    pub fn parse_attempts(mut self, times: u32) -> Self {
+    pub fn max_parse_attempts(mut self, times: u32) -> Self {
         self.attempts = times.max(1);
         self
     }
@@ -225,7 +225,7 @@ impl Driver for ReAct {
         }
     }
 
-    fn parse_attempts(&self) -> u32 {
+    fn max_parse_attempts(&self) -> u32 {
         self.attempts
     }
 

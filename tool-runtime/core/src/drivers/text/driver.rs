@@ -135,7 +135,7 @@ impl Driver for Text {
         }
     }
 
-    fn parse_attempts(&self) -> u32 {
+    fn max_parse_attempts(&self) -> u32 {
         PARSE_ATTEMPTS
     }
 

@@ -69,8 +69,8 @@ pub enum EffectRecord {
     TokensSpent {
         /// The tokens that were used.
         usage: Usage,
-        /// The cost, in the currency of the run's [prices](crate::agent::Limits::cost). Without it,
-        /// the cost is computed from these prices.
+        /// The cost, in the currency of the run's [prices](crate::agent::Limits::max_cost). Without
+        /// it, the cost is computed from these prices.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
     },

@@ -56,7 +56,8 @@ const MAX_READ_SOURCE_CHARS: usize = 1_000;
 /// can hide instructions from people: control and tag characters, characters without width, and
 /// those that change the direction of writing.
 ///
-/// If the [output limit](crate::Policy::output_limit) cuts the text, both parts are between tags.
+/// If the [output limit](crate::Policy::max_output_bytes) cuts the text, both parts are between
+/// tags.
 ///
 /// The source may be untrusted as well, such as the title of a page. It is sent within the opening
 /// tag, without quotation marks, angle brackets and invisible characters, and truncated to 80

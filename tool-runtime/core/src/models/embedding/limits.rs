@@ -21,34 +21,28 @@ use std::ops::Range;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EmbedLimits {
-    /// The highest number of texts in a request; at least 1. Default: no limit.
-    pub max_texts: usize,
+    /// The highest number of texts in a request; at least 1. Default: `None`, no limit.
+    pub max_texts: Option<usize>,
     /// The highest number of bytes of all texts in a request. A longer text is sent alone. Default:
-    /// no limit.
-    pub max_bytes: usize,
-}
-
-impl Default for EmbedLimits {
-    fn default() -> Self {
-        Self { max_texts: usize::MAX, max_bytes: usize::MAX }
-    }
+    /// `None`, no limit.
+    pub max_bytes: Option<usize>,
 }
 
 impl EmbedLimits {
     /// Sets the highest number of texts in a request.
     #[must_use]
-    pub fn max_texts(mut self, limit: usize) -> Self {
-        self.max_texts = limit;
+    pub fn max_texts(mut self, limit: impl Into<Option<usize>>) -> Self {
+        self.max_texts = limit.into();
         self
     }
 
     /// Sets the highest number of bytes of all texts in a request.
     #[must_use]
-    pub fn max_bytes(mut self, limit: usize) -> Self {
-        self.max_bytes = limit;
+    pub fn max_bytes(mut self, limit: impl Into<Option<usize>>) -> Self {
+        self.max_bytes = limit.into();
         self
     }
 
@@ -68,9 +62,14 @@ impl EmbedLimits {
             let mut bytes = 0_usize;
             let fits = |text: &&&str| {
                 bytes = bytes.saturating_add(text.len());
-                bytes <= self.max_bytes
+                self.max_bytes.is_none_or(|most| bytes <= most)
             };
-            let count = rest.iter().take(self.max_texts).take_while(fits).count().max(1);
+            let count = rest
+                .iter()
+                .take(self.max_texts.unwrap_or(usize::MAX))
+                .take_while(fits)
+                .count()
+                .max(1);
             let batch = start..start + count;
             start = batch.end;
             Some(batch)

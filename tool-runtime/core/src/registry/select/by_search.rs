@@ -6,7 +6,7 @@ use super::by_weight::ranked;
 use super::byte_budget::fitting;
 use super::index_cache::IndexCache;
 use super::{
-    DEFAULT_BYTE_BUDGET, Selector, SelectorInput, is_always_offered, newest_first, selectable,
+    DEFAULT_MAX_FOUND_BYTES, Selector, SelectorInput, is_always_offered, newest_first, selectable,
 };
 use crate::tool::ToolDefinition;
 
@@ -17,18 +17,18 @@ use crate::tool::ToolDefinition;
 /// - the tools that [find others](ToolDefinition::finds_tools),
 /// - the tools that are [always](crate::ToolPreference::always) offered,
 /// - the tools that the model discovered, or that match the user message
-///   ([`best_matches`](Self::best_matches)),
+///   ([`max_matches`](Self::max_matches)),
 /// - the tools that were offered before, so that the caches of providers stay valid.
 ///
-/// The last two groups share a [byte budget](Self::byte_budget). If it is exceeded,
+/// The last two groups share a [byte budget](Self::max_bytes). If it is exceeded,
 /// matches come first, then discovered tools, then tools that were offered before; within a group,
 /// the newest come first. A tool that is left out can still be called and found again.
 ///
-/// If no tool can find others and `best_matches` is not set, the remaining tools could never be
+/// If no tool can find others and `max_matches` is not set, the remaining tools could never be
 /// discovered. Then as many of them as fit the budget are offered, those of the highest
 /// [weight](crate::ToolPreference::weight) first.
 ///
-/// Each turn looks at the name of each tool. With `best_matches`, each turn also searches an index,
+/// Each turn looks at the name of each tool. With `max_matches`, each turn also searches an index,
 /// which is built again if the tools have changed.
 ///
 /// ```
@@ -56,14 +56,14 @@ use crate::tool::ToolDefinition;
 /// assert_eq!(names(selected), ["now", "search_tools", "send_mail"]);
 ///
 /// // A tool that matches the user message needs no search by the model.
-/// let selected = selector.best_matches(1).select(selection);
+/// let selected = selector.max_matches(1).select(selection);
 /// assert_eq!(names(selected), ["now", "search_tools", "weather"]);
 /// ```
 #[derive(Debug)]
 pub struct BySearch {
     always: Vec<String>,
-    best_matches: usize,
-    byte_budget: usize,
+    max_matches: usize,
+    max_bytes: usize,
     indexes: IndexCache,
 }
 
@@ -71,8 +71,8 @@ impl Default for BySearch {
     fn default() -> Self {
         Self {
             always: Vec::new(),
-            best_matches: 0,
-            byte_budget: DEFAULT_BYTE_BUDGET,
+            max_matches: 0,
+            max_bytes: DEFAULT_MAX_FOUND_BYTES,
             indexes: IndexCache::default(),
         }
     }
@@ -86,8 +86,8 @@ impl BySearch {
 
     /// Sets the budget of all tools that are not always offered, in bytes. Default: 65,536.
     #[must_use]
-    pub fn byte_budget(mut self, bytes: usize) -> Self {
-        self.byte_budget = bytes;
+    pub fn max_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = bytes;
         self
     }
 
@@ -100,8 +100,8 @@ impl BySearch {
 
     /// Offers this many tools that match the last user message best. Default: 0.
     #[must_use]
-    pub fn best_matches(mut self, count: usize) -> Self {
-        self.best_matches = count;
+    pub fn max_matches(mut self, count: usize) -> Self {
+        self.max_matches = count;
         self
     }
 }
@@ -115,9 +115,8 @@ impl Selector for BySearch {
             .filter(|tool| is_always_offered(tool) || is_named(tool))
             .map(|tool| tool.name.as_str())
             .collect();
-        let can_discover =
-            self.best_matches > 0 || tools.iter().any(|tool| is_always_offered(tool));
-        let matches = match self.best_matches {
+        let can_discover = self.max_matches > 0 || tools.iter().any(|tool| is_always_offered(tool));
+        let matches = match self.max_matches {
             0 => Vec::new(),
             count => self.indexes.search(&tools, selection.user_text, count),
         };
@@ -128,7 +127,7 @@ impl Selector for BySearch {
         let others = if can_discover { Vec::new() } else { ranked(&tools) };
         let mut known = selected.clone();
         let more = candidates.chain(others).filter(|tool| known.insert(tool.name.as_str()));
-        selected.extend(fitting(more, self.byte_budget).map(|tool| tool.name.as_str()));
+        selected.extend(fitting(more, self.max_bytes).map(|tool| tool.name.as_str()));
         tools.retain(|tool| selected.contains(tool.name.as_str()));
         tools
     }

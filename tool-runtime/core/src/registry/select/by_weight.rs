@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 
 use super::byte_budget::fitting;
 use super::{
-    DEFAULT_BYTE_BUDGET, Selector, SelectorInput, is_always_offered, newest_first, selectable,
+    DEFAULT_MAX_FOUND_BYTES, Selector, SelectorInput, is_always_offered, newest_first, selectable,
 };
 use crate::tool::ToolDefinition;
 
@@ -15,9 +15,9 @@ use crate::tool::ToolDefinition;
 /// [weight](crate::ToolPreference::weight), then by name. A tool that does not fit is skipped; a
 /// smaller one after it may still fit.
 ///
-/// Tools that the model discovered have a [budget](Self::byte_budget) of their own, so they do not
-/// displace tools that were offered before. If it is exceeded, the tools that were discovered first
-/// are dropped. A tool that is not offered can still be called.
+/// Tools that the model discovered have a [budget](Self::max_found_bytes) of their own, so they do
+/// not displace tools that were offered before. If it is exceeded, the tools that were discovered
+/// first are dropped. A tool that is not offered can still be called.
 ///
 /// Each turn ranks all tools and serializes those that may fit.
 ///
@@ -40,7 +40,7 @@ use crate::tool::ToolDefinition;
 #[derive(Clone, Copy, Debug)]
 pub struct ByWeight {
     bytes: usize,
-    byte_budget: usize,
+    max_found_bytes: usize,
 }
 
 impl ByWeight {
@@ -49,15 +49,15 @@ impl ByWeight {
     ///
     /// [`definition_bytes`]: super::definition_bytes
     pub fn new(bytes: usize) -> Self {
-        Self { bytes, byte_budget: DEFAULT_BYTE_BUDGET }
+        Self { bytes, max_found_bytes: DEFAULT_MAX_FOUND_BYTES }
     }
 
     /// Sets the budget of discovered tools, in bytes. Default: 65,536.
     ///
     /// The budget applies to discovered tools only, and is added to that of [`new`](Self::new).
     #[must_use]
-    pub fn byte_budget(mut self, bytes: usize) -> Self {
-        self.byte_budget = bytes;
+    pub fn max_found_bytes(mut self, bytes: usize) -> Self {
+        self.max_found_bytes = bytes;
         self
     }
 }
@@ -80,7 +80,8 @@ impl Selector for ByWeight {
             fitting(ranked(&tools), self.bytes).map(|tool| tool.name.as_str()).collect();
         let mut more = newest_first(&tools, selection.discovered);
         more.retain(|tool| !selected.contains(tool.name.as_str()));
-        let more: Vec<_> = fitting(more, self.byte_budget).map(|tool| tool.name.as_str()).collect();
+        let more: Vec<_> =
+            fitting(more, self.max_found_bytes).map(|tool| tool.name.as_str()).collect();
         selected.extend(more);
         tools.retain(|tool| selected.contains(tool.name.as_str()));
         tools

@@ -45,7 +45,7 @@ pub use search_tools::SearchTools;
 
 /// The default budget for tools that are added during a run, in bytes: enough for some dozens of
 /// common tools.
-const DEFAULT_BYTE_BUDGET: usize = 64 << 10;
+const DEFAULT_MAX_FOUND_BYTES: usize = 64 << 10;
 
 /// The input of a [`Selector`]: the tools, and what the run has used so far.
 ///

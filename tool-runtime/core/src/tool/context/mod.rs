@@ -396,7 +396,7 @@ impl ToolContext {
             transcript: scope.transcript.clone(),
             extensions: scope.extensions.clone(),
             observers: scope.batch_observers.clone(),
-            deadline: self.deadline().map(|at| at.saturating_duration_since(Instant::now())),
+            timeout: self.deadline().map(|at| at.saturating_duration_since(Instant::now())),
             is_run_deadline: scope.is_run_deadline && self.deadline() == scope.deadline,
             cancellation: Some(self.cancellation()),
             usage_meter: Some(meter.clone()),

@@ -169,7 +169,7 @@ pub enum DefinitionError {
     /// The tool has retries but is not idempotent.
     #[error(
         "tool `{name}` has {retries} retries but is not idempotent: declare `idempotent`, or remove \
-         `retries`"
+         `max_retries`"
     )]
     RetriesNotIdempotent {
         /// The name of the tool.

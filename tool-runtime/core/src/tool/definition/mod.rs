@@ -132,7 +132,7 @@ pub struct ToolDefinition {
     /// The riskiest repairs that the tool accepts in its arguments.
     pub repair: Repair,
     /// The maximum number of retries after a transient failure.
-    pub retries: u32,
+    pub max_retries: u32,
     /// The maximum number of calls per period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_limit: Option<RateLimit>,
@@ -189,7 +189,7 @@ impl ToolDefinition {
             requires: Vec::new(),
             extensions: Vec::new(),
             repair: Repair::of_effect(Effect::default()),
-            retries: 0,
+            max_retries: 0,
             rate_limit: None,
             timeout: None,
             finds_tools: false,
@@ -340,10 +340,10 @@ impl ToolDefinition {
             let weight = self.preference.weight.to_string();
             return Err(DefinitionError::InvalidWeight { name: name(), weight });
         }
-        if self.retries > 0 && !self.idempotent {
+        if self.max_retries > 0 && !self.idempotent {
             return Err(DefinitionError::RetriesNotIdempotent {
                 name: name(),
-                retries: self.retries,
+                retries: self.max_retries,
             });
         }
         if self.rate_limit.is_some_and(|limit| limit.times == 0) {

@@ -19,7 +19,7 @@ use crate::tool::{Effect, Permission, RateLimit, Repair, RequiredExtension, Tool
 ///     .permission(Permission::Ask)
 ///     .requires("network")
 ///     .idempotent()
-///     .retries(2)
+///     .max_retries(2)
 ///     .rate_limit(RateLimit::per_minute(10))
 ///     .timeout(Duration::from_secs(5));
 /// assert_eq!(definition.requires, ["network"]);
@@ -122,8 +122,8 @@ impl ToolDefinition {
     /// Sets the maximum number of retries after a transient failure. The tool must be
     /// [idempotent](Self::idempotent()).
     #[must_use]
-    pub fn retries(mut self, retries: u32) -> Self {
-        self.retries = retries;
+    pub fn max_retries(mut self, retries: u32) -> Self {
+        self.max_retries = retries;
         self
     }
 

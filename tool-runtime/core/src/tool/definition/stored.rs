@@ -36,7 +36,7 @@ pub(super) struct StoredDefinition {
     requires: Vec<String>,
     repair: Option<Repair>,
     #[serde(default)]
-    retries: u32,
+    max_retries: u32,
     rate_limit: Option<StoredRate>,
     timeout: Option<StoredDuration>,
     #[serde(default)]
@@ -104,7 +104,7 @@ impl From<StoredDefinition> for ToolDefinition {
             permission,
             requires,
             repair,
-            retries,
+            max_retries,
             rate_limit,
             timeout,
             finds_tools,
@@ -122,7 +122,7 @@ impl From<StoredDefinition> for ToolDefinition {
             permission,
             requires,
             repair: repair.unwrap_or_else(|| Repair::of_effect(effect)),
-            retries,
+            max_retries,
             rate_limit: rate_limit.map(|stored| stored.0),
             timeout: timeout.map(|stored| stored.0),
             finds_tools,

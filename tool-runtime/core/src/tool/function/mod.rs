@@ -167,8 +167,8 @@ impl Function {
 
     /// Applies `#[tool(retries)]`.
     #[must_use]
-    pub fn retries(mut self, times: u32) -> Self {
-        self.definition.retries = times;
+    pub fn max_retries(mut self, times: u32) -> Self {
+        self.definition.max_retries = times;
         self
     }
 

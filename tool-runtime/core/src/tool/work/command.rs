@@ -17,7 +17,7 @@ use crate::tool::work::capture::Capture;
 use crate::tool::{ToolContext, ToolError, ToolErrorKind};
 
 /// The default limit of the captured output of one stream, in bytes.
-const OUTPUT_LIMIT: usize = 1 << 20;
+const MAX_OUTPUT_BYTES: usize = 1 << 20;
 
 /// How long the output is read after the process group has ended. A process that left the group can
 /// keep the pipe open forever.
@@ -46,7 +46,7 @@ impl ToolContext {
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command<'_> {
         let mut command = tokio::process::Command::new(program);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Command { ctx: self, command, input: None, output_limit: OUTPUT_LIMIT }
+        Command { ctx: self, command, input: None, max_output_bytes: MAX_OUTPUT_BYTES }
     }
 }
 
@@ -66,7 +66,7 @@ pub struct Command<'c> {
     ctx: &'c ToolContext,
     command: tokio::process::Command,
     input: Option<Vec<u8>>,
-    output_limit: usize,
+    max_output_bytes: usize,
 }
 
 impl Command<'_> {
@@ -109,8 +109,8 @@ impl Command<'_> {
 
     /// Limits the captured bytes of each stream. Of a longer output, the head and the tail are
     /// kept. Default: 1 MiB.
-    pub fn output_limit(mut self, bytes: usize) -> Self {
-        self.output_limit = bytes;
+    pub fn max_output_bytes(mut self, bytes: usize) -> Self {
+        self.max_output_bytes = bytes;
         self
     }
 
@@ -141,7 +141,7 @@ impl Command<'_> {
     /// # }
     /// ```
     pub async fn output(self) -> Result<CommandOutput, ToolError> {
-        let Self { ctx, command, input, output_limit } = self;
+        let Self { ctx, command, input, max_output_bytes } = self;
         // A child token, so that dropping this future alone ends the program too.
         let cancellation = ctx.cancellation().child_token();
         if cancellation.is_cancelled() {
@@ -157,7 +157,7 @@ impl Command<'_> {
         let recorder = ctx.clone();
         // The task records the end, because this future may be dropped before it.
         let run = ctx.spawn_until_end(async move {
-            let ended = drive(group, input, output_limit, cancellation).await;
+            let ended = drive(group, input, max_output_bytes, cancellation).await;
             if let Ok(status) = ended.status {
                 recorder.record(ProcessEnd { pid, ..ProcessEnd::from(status) });
             }

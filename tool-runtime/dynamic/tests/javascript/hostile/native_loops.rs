@@ -157,7 +157,7 @@ const POLLUTION: &str = "
 
 /// Runs a body, and returns it if it succeeds or if its thread does not end.
 async fn unstopped(body: String) -> Option<String> {
-    let backend = JavaScript::new().max_running(1);
+    let backend = JavaScript::new().max_concurrent(1);
     let build = async |spec: ToolSpec| backend.build(&spec.check().unwrap()).await.unwrap();
     let next = build(script("return 6 * 7;")).await;
     let endless = build(script(&body).timeout_seconds(1)).await;

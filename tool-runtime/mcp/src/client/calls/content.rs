@@ -93,7 +93,7 @@ impl ResultReader {
             return Err(self.invalid(&reason));
         }
         let bytes = json_bytes(&value);
-        if bytes > self.limits.structured_bytes {
+        if bytes > self.limits.max_structured_bytes {
             let note = format!("[structured content of {bytes} bytes was left out]");
             parts.push(ContentPart::text(note));
             return Ok(ToolOutput::from_parts(parts));
@@ -110,7 +110,7 @@ impl ResultReader {
     fn collect<B>(&self, blocks: Vec<B>, push: fn(&mut Parts<'_>, B)) -> Vec<ContentPart> {
         let mut parts = Parts::new(self);
         for (index, block) in blocks.into_iter().enumerate() {
-            if index >= self.limits.parts {
+            if index >= self.limits.max_parts {
                 parts.push_text("[further parts were left out]");
                 break;
             }
@@ -148,7 +148,8 @@ impl ResultReader {
 
 impl<'r> Parts<'r> {
     fn new(reader: &'r ResultReader) -> Self {
-        let ResultLimits { text_bytes, media_bytes, .. } = reader.limits;
+        let ResultLimits { max_text_bytes: text_bytes, max_media_bytes: media_bytes, .. } =
+            reader.limits;
         Self { reader, parts: Vec::new(), text: String::new(), text_bytes, media_bytes }
     }
 

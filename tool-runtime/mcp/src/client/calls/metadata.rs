@@ -102,7 +102,7 @@ impl CallMetaHook {
 ///
 /// It is untrusted, and models do not receive it. Members whose keys the protocol reserves are left
 /// out, and so are invisible characters. Metadata that is larger than
-/// [`ResultLimits::meta_bytes`](crate::ResultLimits::meta_bytes) is left out as a whole.
+/// [`ResultLimits::max_meta_bytes`](crate::ResultLimits::max_meta_bytes) is left out as a whole.
 ///
 /// The client records it as an effect of the call with the name `mcp_server_meta`. Of a call with
 /// several attempts, it is the last metadata that the server returned.

@@ -86,7 +86,7 @@ impl RemoteTool {
                 ServerResult::CallToolResult(result) => {
                     let CallToolResult { content, structured_content, is_error, meta, .. } = result;
                     if let Some(MetaObject(meta)) = meta {
-                        record_result_meta(meta, self.reader.limits.meta_bytes, ctx);
+                        record_result_meta(meta, self.reader.limits.max_meta_bytes, ctx);
                     }
                     let is_error = is_error.unwrap_or_default();
                     return self.reader.read_blocks(content, structured_content, is_error);
@@ -161,7 +161,7 @@ impl RemoteTool {
     /// Converts a result, and records its metadata.
     fn read(&self, mut result: Value, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         if let Some(Value::Object(meta)) = result.get_mut("_meta").map(Value::take) {
-            record_result_meta(meta, self.reader.limits.meta_bytes, ctx);
+            record_result_meta(meta, self.reader.limits.max_meta_bytes, ctx);
         }
         self.reader.read(result)
     }

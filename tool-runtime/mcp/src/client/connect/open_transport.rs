@@ -86,7 +86,7 @@ impl Link {
     fn spawn(&self, target: &ProcessTarget) -> Result<(Box<dyn Wire>, ServerProgram), Failure> {
         let mut builder = ChildProcess::builder(&target.program)
             .args(&target.arguments)
-            .stderr_tail_bytes(STDERR_TAIL_BYTES);
+            .max_stderr_bytes(STDERR_TAIL_BYTES);
         if !target.inherits_environment {
             builder = builder.env_clear();
             for name in SAFE_VARIABLES {

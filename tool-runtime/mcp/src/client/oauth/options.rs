@@ -172,8 +172,8 @@ impl OAuth {
 
     /// Sets the time limit of one authorization, including the time that the user needs. Default: 5
     /// minutes.
-    pub fn timeout(mut self, limit: Duration) -> Self {
-        self.timeout = limit;
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 

@@ -24,7 +24,7 @@ use crate::client::calls::media::{MediaKind, refusal};
 /// abandons, the prompt counts. A request outside of a call is refused, and so is a request with
 /// tools.
 ///
-/// The cost counts towards the [cost limit](tool_core::agent::Limits::cost) of the run, at the
+/// The cost counts towards the [cost limit](tool_core::agent::Limits::max_cost) of the run, at the
 /// [prices](Self::prices) of the model or else at those of the run. The server receives the
 /// [name](ChatModel::name) of the model, or `unknown`.
 ///

@@ -95,10 +95,10 @@ pub(crate) async fn list<T: DeserializeOwned>(
         Listing { items: Vec::new(), malformed: Vec::new(), is_truncated: false, ttl: None };
     let (mut cursor, mut cursors, mut bytes, mut index) = (None, HashSet::new(), 0, 0);
     // Values take more memory than their text, those of most definitions about twice as much.
-    let mut memory = limits.bytes.saturating_mul(2);
-    for _ in 0..limits.pages {
+    let mut memory = limits.max_bytes.saturating_mul(2);
+    for _ in 0..limits.max_pages {
         let operation = kind.operation();
-        let max_items = limits.items.saturating_sub(index);
+        let max_items = limits.max_items.saturating_sub(index);
         let slot = RequestSlot::of_page(PageLimits {
             member: kind.member(),
             max_items,
@@ -119,7 +119,7 @@ pub(crate) async fn list<T: DeserializeOwned>(
         let accepted = Accepted::of(&result);
         for item in items {
             bytes += json_bytes(&item.value);
-            if bytes > limits.bytes {
+            if bytes > limits.max_bytes {
                 listing.is_truncated = true;
                 return Ok(listing);
             }

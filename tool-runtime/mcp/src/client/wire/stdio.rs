@@ -75,7 +75,7 @@ fn live(child: SharedChild, stopped: CancellationToken) -> BoxFuture<'static, ()
             () = stopped.cancelled() => true,
         };
         if is_stopped {
-            let steps = Shutdown::with_limit(SHUTDOWN_STEP);
+            let steps = Shutdown::with_timeout(SHUTDOWN_STEP);
             let _ = timeout(SHUTDOWN_STEP * 3, child.shutdown(steps)).await;
         } else {
             // The report of the end reads the status meanwhile.

@@ -214,7 +214,7 @@ pub(crate) async fn ask(
     link: &Link,
     request: &McpRequest,
 ) -> Result<Answers, String> {
-    let limit = request.limits().answer;
+    let limit = request.limits().answer_timeout;
     let answers = questions.0.iter().map(|(key, input)| async move {
         Ok::<_, tool_core::ToolError>((key.clone(), link.ask(key, input, limit).await?))
     });

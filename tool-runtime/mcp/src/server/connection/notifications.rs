@@ -78,7 +78,8 @@ pub(crate) fn watch_session(session: &Session, context: &NotificationContext<Rol
     }
     let mut changes = Changes::new(&session.shared, &registry);
     let (peer, ended) = (context.peer.clone(), session.ended());
-    let (subscriptions, send_timeout) = (session.subscriptions(), session.shared.limits.send);
+    let (subscriptions, send_timeout) =
+        (session.subscriptions(), session.shared.limits.send_timeout);
     // The task holds neither the session nor its registry, so it does not keep them alive.
     drop(registry);
     tokio::spawn(async move {
@@ -141,7 +142,7 @@ pub(crate) async fn listen(
     let registry = registry(shared, access(&context.request_context().extensions))?;
     let mut changes = Changes::new(shared, &registry);
     drop(registry);
-    let send_timeout = shared.limits.send;
+    let send_timeout = shared.limits.send_timeout;
     loop {
         let change = tokio::select! {
             () = context.cancelled() => return Ok(()),

@@ -249,7 +249,7 @@ pub(crate) async fn delivering<T>(
         outbox.close();
         result
     });
-    let deliver = || Box::pin(outbox.deliver(link, limits.send, limits.answer));
+    let deliver = || Box::pin(outbox.deliver(link, limits.send_timeout, limits.answer_timeout));
     // Most requests end at once, without a message.
     match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
         Poll::Ready(result) => {

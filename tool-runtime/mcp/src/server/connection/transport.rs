@@ -61,11 +61,11 @@ impl StreamTransport {
     pub(crate) fn new(reader: Reader, writer: Writer, limits: &Limits) -> Self {
         let ended = CancellationToken::new();
         Self {
-            lines: BoundedLines::new(reader, limits.message_bytes, usize::MAX),
-            writer: LineWriter::new(writer, limits.send, ended.clone()),
+            lines: BoundedLines::new(reader, limits.max_message_bytes, usize::MAX),
+            writer: LineWriter::new(writer, limits.send_timeout, ended.clone()),
             has_ended: Box::pin(ended.clone().cancelled_owned()),
             ended,
-            unanswered: Arc::new(Unanswered::new(limits.requests.saturating_add(MAX_WAITING))),
+            unanswered: Arc::new(Unanswered::new(limits.max_requests.saturating_add(MAX_WAITING))),
             has_started: false,
             is_initialized: false,
         }

@@ -51,8 +51,8 @@ pub struct Tasks {
     required: BTreeSet<String>,
     after_input: BTreeSet<String>,
     lifetime: Duration,
-    limit: usize,
-    principal_limit: usize,
+    max_tasks: usize,
+    max_tasks_per_principal: usize,
 }
 
 impl Default for Tasks {
@@ -69,8 +69,8 @@ impl Tasks {
             required: BTreeSet::new(),
             after_input: BTreeSet::new(),
             lifetime: Duration::from_secs(300),
-            limit: 1000,
-            principal_limit: 100,
+            max_tasks: 1000,
+            max_tasks_per_principal: 100,
         }
     }
 
@@ -111,7 +111,7 @@ impl Tasks {
     /// 1000.
     #[must_use]
     pub fn max_tasks(mut self, count: usize) -> Self {
-        self.limit = count;
+        self.max_tasks = count;
         self
     }
 
@@ -119,7 +119,7 @@ impl Tasks {
     /// authenticator. Default: 100.
     #[must_use]
     pub fn max_tasks_per_principal(mut self, count: usize) -> Self {
-        self.principal_limit = count;
+        self.max_tasks_per_principal = count;
         self
     }
 }
@@ -176,13 +176,13 @@ impl TaskStore {
     /// # Errors
     /// There are too many tasks.
     pub(crate) fn start(&self, call: Invocation) -> Result<CallToolResponse, ErrorData> {
-        let Tasks { lifetime, limit, principal_limit, .. } = self.settings;
+        let Tasks { lifetime, max_tasks, max_tasks_per_principal, .. } = self.settings;
         let principal = call.request.principal().map(str::to_owned);
         let address = call.request.address().filter(|_| principal.is_none());
         let owner = Owner { principal, address };
         let mut owners = lock(&self.owners);
         let count = owners.values().filter(|other| **other == owner).count();
-        if owners.len() >= limit || count >= principal_limit {
+        if owners.len() >= max_tasks || count >= max_tasks_per_principal {
             return Err(busy("too many tasks"));
         }
         // A lifetime that has no number of milliseconds has no end.

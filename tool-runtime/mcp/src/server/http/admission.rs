@@ -43,11 +43,11 @@ pub(super) struct Place {
 impl Admission {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            requests: Arc::new(Semaphore::new(limits.requests)),
+            requests: Arc::new(Semaphore::new(limits.max_requests)),
             reserved: Arc::new(Semaphore::new(RESERVED)),
             shares: Shares::default(),
             reserved_shares: Shares::default(),
-            sharer_limit: limits.requests_of_principal(),
+            sharer_limit: limits.requests_per_principal(),
         }
     }
 
@@ -84,7 +84,7 @@ impl Admission {
 impl Admission {
     /// Returns the number of places that are taken.
     pub(super) fn place_count(&self, limits: &Limits) -> usize {
-        let requests = limits.requests - self.requests.available_permits();
+        let requests = limits.max_requests - self.requests.available_permits();
         let reserved = RESERVED - self.reserved.available_permits();
         requests + reserved + self.shares.count() + self.reserved_shares.count()
     }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn places_beyond_the_limits_are_few_and_shared_by_principals() {
-        let limits = Limits::default().requests(4);
+        let limits = Limits::default().max_requests(4);
         let admission = Admission::new(&limits);
         let mut places = Vec::new();
         let mut take = |principal| {

@@ -137,7 +137,7 @@ impl HttpServer {
             .with_allowed_hosts(settings.hosts.unwrap_or_else(|| hosts.map(str::to_owned).into()))
             .with_allowed_origins(allowed_origins)
             .enforce_origin_validation()
-            .with_max_request_body_bytes(limits.message_bytes)
+            .with_max_request_body_bytes(limits.max_message_bytes)
             .with_cancellation_token(shutdown.stopped());
         let of_sessions = Arc::clone(&shared);
         let create = move || Ok(Handler::new(Arc::clone(&of_sessions)));
@@ -154,7 +154,7 @@ impl HttpServer {
 
 async fn handle(State(server): State<Arc<HttpServer>>, request: Request) -> Response {
     let Some(mut permit) = server.admission.permit() else { return busy() };
-    let limit = server.shared.limits.send;
+    let limit = server.shared.limits.send_timeout;
     let responding = server.respond(request, &mut permit).await;
     let (response, running) = responding.unwrap_or_else(|refused| (refused, None));
     response.map(|body| Body::new(PermitBody::new(body, permit, running, limit)))
@@ -199,8 +199,8 @@ impl HttpServer {
         // A shutdown does not wait for the stream of a session, which has no end.
         let in_flight = (parts.method != Method::GET).then(|| self.shutdown.track());
         let running = Running::new((place, session_use, in_flight, Arc::clone(&self.shutdown)));
-        let body = to_bytes(body, limits.message_bytes);
-        let body = timeout(limits.send, body).await;
+        let body = to_bytes(body, limits.max_message_bytes);
+        let body = timeout(limits.send_timeout, body).await;
         let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT.into_response())?;
         let body = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE.into_response())?;
         let (is_request, is_initialize) = {
@@ -326,7 +326,7 @@ mod tests {
     #[tokio::test]
     async fn flood_of_notifications_takes_no_places_of_others_and_leaves_nothing() {
         const COUNT: usize = 10_000;
-        let limits = Limits::default().requests(16);
+        let limits = Limits::default().max_requests(16);
         let server = McpServer::new(tools![]).limits(limits).authenticate(authenticate);
         let settings = server.http.clone();
         let shared = Arc::new(server.into_shared().unwrap());

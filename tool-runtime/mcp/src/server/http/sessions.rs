@@ -91,10 +91,10 @@ impl Sessions {
             table: Mutex::default(),
             starting: Arc::default(),
             starting_shares: Shares::default(),
-            limit: limits.sessions,
-            sharer_limit: limits.sessions_of_principal(),
+            limit: limits.max_sessions,
+            sharer_limit: limits.sessions_per_principal(),
             // Otherwise, the task that ends sessions would never wait.
-            idle: limits.idle.max(Duration::from_millis(1)),
+            idle: limits.idle_timeout.max(Duration::from_millis(1)),
         }
     }
 

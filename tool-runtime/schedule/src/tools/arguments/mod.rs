@@ -34,7 +34,7 @@ impl From<Missed> for MissedPolicy {
         match missed {
             Missed::Skip => Self::Skip,
             Missed::Once => Self::Once,
-            Missed::All => Self::All { max: MAX_MISSED },
+            Missed::All => Self::All { max_occurrences: MAX_MISSED },
         }
     }
 }

@@ -79,7 +79,9 @@ async fn try_list(pool: &Pool, query: SessionQuery<'_>) -> Result<Vec<SessionInf
          ORDER BY name LIMIT $4"
     );
     let page = client.prepare_cached(&page).await?;
-    let rows = client.query(&page, &[&start, &after, &end, &as_integer(query.limit)]).await?;
+    let rows = client
+        .query(&page, &[&start, &after, &end, &as_integer(query.limit.unwrap_or(usize::MAX))])
+        .await?;
     let info = |row: &_| {
         let name: &[u8] = column(query.prefix, row, 7)?;
         // A name that is no text has another checksum.

@@ -25,11 +25,11 @@ use super::{SessionError, SessionStore};
 /// The first rule of the [`SessionStore`] contract that a store violates.
 ///
 /// ```
-/// use tool_runtime::agent::session::{MemoryStore, conformance};
+/// use tool_runtime::agent::session::{MemorySessions, conformance};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), conformance::Violation> {
-/// conformance::check(|| async { MemoryStore::new() }).await
+/// conformance::check(|| async { MemorySessions::new() }).await
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,10 +85,10 @@ fn failed(rule: &'static str) -> impl Fn(SessionError) -> Violation {
 /// well.
 ///
 /// ```
-/// use tool_runtime::agent::session::{MemoryStore, conformance};
+/// use tool_runtime::agent::session::{MemorySessions, conformance};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// conformance::check(|| async { MemoryStore::default() }).await.unwrap();
+/// conformance::check(|| async { MemorySessions::default() }).await.unwrap();
 /// # }
 /// ```
 ///
@@ -125,10 +125,10 @@ where
 /// sessions yet.
 ///
 /// ```
-/// use tool_runtime::agent::session::{MemoryStore, conformance};
+/// use tool_runtime::agent::session::{MemorySessions, conformance};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let store = MemoryStore::default();
+/// let store = MemorySessions::default();
 /// conformance::check_handles(store.clone(), store).await.unwrap();
 /// # }
 /// ```

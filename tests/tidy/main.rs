@@ -6,6 +6,7 @@
 //! - `language`: the words of docs, comments, error messages and test names.
 //! - `documentation`: summaries, README and features.
 //! - `examples`: examples of public items.
+//! - `settings`: names of limits on sizes, counts and times.
 //! - `vocabulary`: serialized names.
 //!
 //! `files` finds what they read, `declarations` reads the declared names of code, `prose` reads
@@ -21,6 +22,7 @@ mod identifiers;
 mod items;
 mod language;
 mod prose;
+mod settings;
 mod source;
 mod structure;
 mod vocabulary;

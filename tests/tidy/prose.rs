@@ -138,7 +138,7 @@ pub(crate) fn error_messages(text: &str) -> Vec<Prose> {
         ("on_unimplemented", r"(?m)^    (?:message|label|note) = "),
         ("Setup(", r"\bSetup\((?:format!\()?\s*"),
         ("Unrecorded(", r"\bUnrecorded\((?:format!\()?\s*"),
-        ("InvalidTransition::new(", r"\bInvalidTransition::new\((?:format!\()?\s*"),
+        ("TransitionError::new(", r"\bTransitionError::new\((?:format!\()?\s*"),
         ("Error::new", r"\bError::new(?:_spanned)?\([^;]*?,\s*(?:format!\()?\s*"),
     ] {
         if text.contains(part) {

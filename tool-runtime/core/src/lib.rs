@@ -73,7 +73,7 @@ pub use models::{
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
     Argument, Availability, BackgroundChange, BorrowedArgument, DefinitionError, Effect,
-    Extensions, Fingerprint, IntoToolError, IntoToolOutput, InvalidFingerprint, OutputFormat,
+    Extensions, Fingerprint, FingerprintParseError, IntoToolError, IntoToolOutput, OutputFormat,
     Permission, RateLimit, Repair, RequiredExtension, Row, RunContext, TokenReservation, Tool,
     ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput, ToolPreference,
     Toolbox, ValidatedArguments,

@@ -8,7 +8,7 @@ pub use crate::message::image_type::image_type;
 pub use crate::message::visible::invisible::is_invisible;
 pub use crate::message::visible::visible_value;
 pub use crate::models::delta::emit_reply;
-pub use crate::models::error::Interrupted;
+pub use crate::models::error::InterruptedError;
 pub use crate::schema::ordered_json::OrderedJson;
 pub use crate::tool::args::value_end::end_of_value;
 pub use crate::tool::output::rows::Rows;

@@ -87,7 +87,7 @@ pub use body::{BodyStream, HttpBody};
 pub use cassette::Cassette;
 pub use headers::Headers;
 pub use lines::LineDecoder;
-pub use message_limit::MessageTooLong;
+pub use message_limit::MessageSizeError;
 pub use method::HttpMethod;
 pub use request::HttpRequest;
 #[cfg(feature = "reqwest")]

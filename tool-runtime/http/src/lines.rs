@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use crate::message_limit::MessageTooLong;
+use crate::message_limit::MessageSizeError;
 
 /// Decoder that splits a byte stream into lines.
 ///
@@ -19,7 +19,7 @@ use crate::message_limit::MessageTooLong;
 /// assert_eq!(lines.next_line()?, None); // the second line is incomplete
 /// lines.push(b": 2}");
 /// assert_eq!(lines.finish(), Some(b"{\"id\": 2}".to_vec()));
-/// # Ok::<(), tool_http::MessageTooLong>(())
+/// # Ok::<(), tool_http::MessageSizeError>(())
 /// ```
 #[derive(Debug)]
 pub struct LineDecoder {
@@ -27,7 +27,7 @@ pub struct LineDecoder {
     partial: Vec<u8>,
     /// Whether the rest of a line that is too long is skipped.
     is_skipping: bool,
-    complete: VecDeque<Result<Vec<u8>, MessageTooLong>>,
+    complete: VecDeque<Result<Vec<u8>, MessageSizeError>>,
 }
 
 impl LineDecoder {
@@ -53,8 +53,8 @@ impl LineDecoder {
     /// Returns the next complete line, or `None` until more bytes are pushed.
     ///
     /// # Errors
-    /// [`MessageTooLong`], once for each line that exceeds the limit. The line is skipped.
-    pub fn next_line(&mut self) -> Result<Option<Vec<u8>>, MessageTooLong> {
+    /// [`MessageSizeError`], once for each line that exceeds the limit. The line is skipped.
+    pub fn next_line(&mut self) -> Result<Option<Vec<u8>>, MessageSizeError> {
         self.complete.pop_front().transpose()
     }
 
@@ -71,7 +71,7 @@ impl LineDecoder {
         if self.partial.len() + bytes.len() > self.max_bytes {
             self.partial = Vec::new();
             self.is_skipping = true;
-            self.complete.push_back(Err(MessageTooLong { limit: self.max_bytes }));
+            self.complete.push_back(Err(MessageSizeError { limit: self.max_bytes }));
             return;
         }
         self.partial.extend_from_slice(bytes);

@@ -13,7 +13,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("message too long: more than {limit} bytes")]
 #[non_exhaustive]
-pub struct MessageTooLong {
+pub struct MessageSizeError {
     /// The limit in bytes.
     pub limit: usize,
 }

@@ -8,7 +8,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::message_limit::{MessageTooLong, decode_utf8};
+use crate::message_limit::{MessageSizeError, decode_utf8};
 
 /// Decoder that splits a byte stream into server-sent events.
 ///
@@ -33,7 +33,7 @@ use crate::message_limit::{MessageTooLong, decode_utf8};
 /// assert_eq!(events.next_event()?, None);
 ///
 /// assert_eq!((events.last_event_id(), events.retry()), ("7", Some(Duration::from_millis(500))));
-/// # Ok::<(), tool_http::MessageTooLong>(())
+/// # Ok::<(), tool_http::MessageSizeError>(())
 /// ```
 #[derive(Debug)]
 pub struct SseDecoder {
@@ -51,7 +51,7 @@ pub struct SseDecoder {
     /// Shared: each event has it, and it can be long.
     last_event_id: Arc<str>,
     retry: Option<Duration>,
-    complete: VecDeque<Result<SseEvent, MessageTooLong>>,
+    complete: VecDeque<Result<SseEvent, MessageSizeError>>,
 }
 
 /// One event of a stream of server-sent events.
@@ -64,7 +64,7 @@ pub struct SseDecoder {
 /// let event = events.next_event()?.unwrap();
 /// assert_eq!(event.name(), "endpoint");
 /// assert_eq!(event.into_data(), "/messages?session=1");
-/// # Ok::<(), tool_http::MessageTooLong>(())
+/// # Ok::<(), tool_http::MessageSizeError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseEvent {
@@ -146,9 +146,9 @@ impl SseDecoder {
     /// lines without the field `data` is not an event.
     ///
     /// # Errors
-    /// [`MessageTooLong`], once for each event that exceeds the limit. The event is skipped, and
+    /// [`MessageSizeError`], once for each event that exceeds the limit. The event is skipped, and
     /// its id does not become the last one.
-    pub fn next_event(&mut self) -> Result<Option<SseEvent>, MessageTooLong> {
+    pub fn next_event(&mut self) -> Result<Option<SseEvent>, MessageSizeError> {
         self.complete.pop_front().transpose()
     }
 
@@ -188,7 +188,7 @@ impl SseDecoder {
         if event_bytes + bytes.len() > self.max_bytes {
             (self.line, self.name, self.data, self.id) = (vec![b'.'], Vec::new(), Vec::new(), None);
             self.is_skipping = true;
-            self.complete.push_back(Err(MessageTooLong { limit: self.max_bytes }));
+            self.complete.push_back(Err(MessageSizeError { limit: self.max_bytes }));
             return;
         }
         self.line.extend_from_slice(bytes);

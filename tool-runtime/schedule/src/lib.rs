@@ -46,6 +46,6 @@ pub use store::postgres::PostgresSchedules;
 pub use store::sqlite::SqliteSchedules;
 pub use store::{CorruptSchedule, ScheduleError, ScheduleQuery, ScheduleStore};
 pub use timing::occurrences::Occurrences;
-pub use timing::zone::UnknownZone;
+pub use timing::zone::UnknownZoneError;
 pub use timing::{Timing, TimingError};
 pub use tools::ScheduleTools;

@@ -57,10 +57,10 @@ pub use outcome::stop_reason::StopReason;
 pub use request::prompt::Prompt;
 pub use run::{CompletedStep, Run};
 pub use state::RunState;
-pub use steering::{Steering, SteeringFull};
+pub use steering::{Steering, SteeringError};
 pub use stream::{RunStream, StreamItem};
 pub use subagent::SubAgent;
-pub use turn::{InvalidTransition, Outcome, Step, StopRequest, Turn};
+pub use turn::{Outcome, Step, StopRequest, TransitionError, Turn};
 
 use self::config::AgentConfig;
 use crate::models::ChatModel;

@@ -128,7 +128,7 @@ struct Queues {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SteeringFull {
+pub struct SteeringError {
     /// The size of the message in bytes. A message larger than `max_bytes` never fits.
     pub message_bytes: usize,
     /// The maximum number of waiting messages.
@@ -137,7 +137,7 @@ pub struct SteeringFull {
     pub max_bytes: usize,
 }
 
-impl std::fmt::Display for SteeringFull {
+impl std::fmt::Display for SteeringError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { message_bytes, max_messages, max_bytes } = self;
         if message_bytes > max_bytes {
@@ -149,7 +149,7 @@ impl std::fmt::Display for SteeringFull {
     }
 }
 
-impl std::error::Error for SteeringFull {}
+impl std::error::Error for SteeringError {}
 
 impl Steering {
     /// Creates an empty queue with the default bounds.
@@ -255,10 +255,10 @@ impl Steering {
     /// If the model has already answered, the run continues for one more turn.
     ///
     /// # Errors
-    /// Returns [`SteeringFull`] if messages of the user fill the queue of this address, if the
+    /// Returns [`SteeringError`] if messages of the user fill the queue of this address, if the
     /// message alone exceeds the queue, or if messages of the user wait for 1,000 other sessions
     /// and runs in progress. Untrusted messages are dropped first, to make room.
-    pub fn push(&self, text: impl Into<String>) -> Result<(), SteeringFull> {
+    pub fn push(&self, text: impl Into<String>) -> Result<(), SteeringError> {
         let mut queues = self.lock();
         let Bounds { max_messages, max_bytes } = queues.bounds;
         let text = text.into();
@@ -266,7 +266,7 @@ impl Steering {
         if queues.push(&self.address, None, text) {
             Ok(())
         } else {
-            Err(SteeringFull { message_bytes, max_messages, max_bytes })
+            Err(SteeringError { message_bytes, max_messages, max_bytes })
         }
     }
 

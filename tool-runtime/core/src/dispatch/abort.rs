@@ -142,14 +142,14 @@ pub(super) fn aborts(on_failure: OnFailure, on_block: OnBlock, execution: &ToolE
 /// [`Dispatcher::try_dispatch`]: crate::Dispatcher::try_dispatch
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct BatchAborted {
+pub struct BatchError {
     /// The execution of every call, in the order of the calls.
     pub executions: Vec<ToolExecution>,
     /// The index of the execution that aborted the batch.
     pub index: usize,
 }
 
-impl fmt::Display for BatchAborted {
+impl fmt::Display for BatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.executions.get(self.index) {
             Some(execution) => {
@@ -162,4 +162,4 @@ impl fmt::Display for BatchAborted {
     }
 }
 
-impl Error for BatchAborted {}
+impl Error for BatchError {}

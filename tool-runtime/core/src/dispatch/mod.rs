@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-pub use abort::{BatchAborted, OnBlock, OnFailure};
+pub use abort::{BatchError, OnBlock, OnFailure};
 pub use approval::approval_request::ApprovalRequest;
 pub use approval::approve::{Approver, AskLater};
 pub use approval::preview::Previewer;
@@ -364,7 +364,7 @@ impl Dispatcher {
     /// Runs the calls of one reply, and returns an error if a call aborted the batch.
     ///
     /// # Errors
-    /// Returns [`BatchAborted`] if a call failed under [`OnFailure::Abort`] or was blocked under
+    /// Returns [`BatchError`] if a call failed under [`OnFailure::Abort`] or was blocked under
     /// [`OnBlock::Abort`]. The error holds every execution; calls that did not start are cancelled.
     ///
     /// # Panics
@@ -396,11 +396,11 @@ impl Dispatcher {
     pub async fn try_dispatch(
         &self,
         calls: Vec<ToolCall>,
-    ) -> Result<Vec<ToolExecution>, BatchAborted> {
+    ) -> Result<Vec<ToolExecution>, BatchError> {
         let executions = self.dispatch(calls).await;
         match self.aborted_at(&executions) {
             None => Ok(executions),
-            Some(index) => Err(BatchAborted { executions, index }),
+            Some(index) => Err(BatchError { executions, index }),
         }
     }
 

@@ -96,7 +96,9 @@ impl ModelError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Setup(_) => "MODEL_SETUP",
-            Self::Unreachable { source, .. } if source.is::<Interrupted>() => "MODEL_INTERRUPTED",
+            Self::Unreachable { source, .. } if source.is::<InterruptedError>() => {
+                "MODEL_INTERRUPTED"
+            }
             Self::Unreachable { .. } => "MODEL_UNREACHABLE",
             Self::Timeout { .. } => "MODEL_TIMEOUT",
             Self::Malformed { .. } => "MODEL_MALFORMED",
@@ -144,7 +146,7 @@ impl ModelError {
 #[doc(hidden)]
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct Interrupted(pub Box<dyn Error + Send + Sync>);
+pub struct InterruptedError(pub Box<dyn Error + Send + Sync>);
 
 /// An error that the API of a model provider returned.
 ///

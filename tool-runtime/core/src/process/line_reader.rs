@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use tool_http::{LineDecoder, MessageTooLong, decode_utf8};
+use tool_http::{LineDecoder, MessageSizeError, decode_utf8};
 
 /// Reader of lines with a size limit.
 ///
@@ -46,7 +46,7 @@ pub enum LineError {
     Io(#[from] io::Error),
     /// The line exceeds the limit. It is skipped: the next line can be read.
     #[error(transparent)]
-    TooLong(#[from] MessageTooLong),
+    TooLong(#[from] MessageSizeError),
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {

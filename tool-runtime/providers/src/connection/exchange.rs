@@ -14,7 +14,7 @@ use crate::connection::frames::Frame;
 use crate::connection::off_thread;
 use crate::connection::secrets::Secrets;
 use crate::connection::work_budget::WorkBudget;
-use tool_core::__workspace::Interrupted;
+use tool_core::__workspace::InterruptedError;
 use tool_core::models::{ApiError, ApiErrorKind, ModelError};
 use tool_http::{Headers, HttpBody, HttpRequest, HttpResponse, TransportError};
 
@@ -272,7 +272,7 @@ pub(crate) fn transport_error(url: &str, error: TransportError) -> ModelError {
 pub(crate) fn body_error(url: &str, error: TransportError) -> ModelError {
     match error {
         TransportError::Connection(source) => {
-            let source = TransportError::Connection(Box::new(Interrupted(source)));
+            let source = TransportError::Connection(Box::new(InterruptedError(source)));
             transport_error(url, source)
         }
         error => transport_error(url, error),

@@ -1,7 +1,7 @@
 //! Bytes of a stream → its messages: server-sent events or lines of JSON.
 
 use crate::codec::Framing;
-use tool_http::{LineDecoder, MessageTooLong, SseDecoder, decode_utf8};
+use tool_http::{LineDecoder, MessageSizeError, SseDecoder, decode_utf8};
 
 /// Decoder of the messages of one stream. Empty messages are dropped: providers send them to keep
 /// the connection open.
@@ -29,7 +29,7 @@ impl Frames {
     }
 
     /// Adds bytes and returns the messages that they complete.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, MessageTooLong> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, MessageSizeError> {
         let mut complete = Vec::new();
         match self {
             Self::Sse(decoder) => {

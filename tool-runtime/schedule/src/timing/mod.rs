@@ -11,7 +11,7 @@ use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use zone::{UnknownZone, zone};
+use zone::{UnknownZoneError, zone};
 
 /// The times at which a schedule fires: once, at intervals, or by a cron pattern.
 ///
@@ -89,7 +89,7 @@ pub enum Timing {
 pub enum TimingError {
     /// No time zone has this name.
     #[error(transparent)]
-    Zone(#[from] UnknownZone),
+    Zone(#[from] UnknownZoneError),
     /// The cron pattern can't be read.
     #[error("cron pattern `{pattern}` is not valid: {reason}")]
     Pattern {

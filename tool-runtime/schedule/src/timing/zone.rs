@@ -15,7 +15,7 @@ use jiff::tz::{TimeZone, db};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no time zone `{name}`{}", suggestion(nearest))]
 #[non_exhaustive]
-pub struct UnknownZone {
+pub struct UnknownZoneError {
     /// The name that was given.
     pub name: String,
     /// The names that are most similar, best first.
@@ -36,14 +36,14 @@ const MAX_SUGGESTIONS: usize = 3;
 
 /// Returns a zone of the database of time zones. The name of the result is in the spelling of the
 /// database.
-pub(crate) fn zone(name: &str) -> Result<NamedZone, UnknownZone> {
+pub(crate) fn zone(name: &str) -> Result<NamedZone, UnknownZoneError> {
     let name = name.trim();
     match db().get(name) {
         Ok(zone) => {
             let name = zone.iana_name().unwrap_or(name).to_owned();
             Ok(NamedZone { name, zone })
         }
-        Err(_) => Err(UnknownZone { name: name.to_owned(), nearest: nearest(name) }),
+        Err(_) => Err(UnknownZoneError { name: name.to_owned(), nearest: nearest(name) }),
     }
 }
 

@@ -129,7 +129,7 @@ pub(crate) fn parse_network(text: &str) -> Option<IpNet> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid network `{text}`: expected an address or a CIDR block, such as `10.0.0.0/8`")]
 #[non_exhaustive]
-pub struct InvalidNetwork {
+pub struct NetworkParseError {
     /// The text that was to be parsed.
     pub text: String,
 }

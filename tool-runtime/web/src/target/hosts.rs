@@ -104,7 +104,7 @@ impl fmt::Display for AllowedHost {
     "invalid host `{text}`: expected a host with or without a port, such as `example.com:8443`"
 )]
 #[non_exhaustive]
-pub struct InvalidHost {
+pub struct HostParseError {
     /// The text that is not a host.
     pub text: String,
 }

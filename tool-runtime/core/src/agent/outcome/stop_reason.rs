@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::agent::outcome::paused::Paused;
 use crate::agent::session::SessionError;
-use crate::agent::turn::{InvalidTransition, StopRequest};
+use crate::agent::turn::{StopRequest, TransitionError};
 use crate::agent::{Limits, Outcome, Turn};
 use crate::drivers::ReplyParseError;
 use crate::event::ToolExecution;
@@ -174,7 +174,7 @@ pub enum StopReason {
     BelongsToSession(String),
     /// The loop made a step that the [`Turn`] did not expect, which is a bug in the loop itself.
     #[error(transparent)]
-    InvalidTransition(#[from] InvalidTransition),
+    InvalidTransition(#[from] TransitionError),
 }
 
 impl StopReason {

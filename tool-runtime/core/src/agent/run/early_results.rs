@@ -12,8 +12,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::Run;
 use super::calls::results;
-use crate::agent::InvalidTransition;
 use crate::agent::PendingCall;
+use crate::agent::TransitionError;
 use crate::agent::effects::{apply_effects, apply_metadata, metered_usage, mutating_tools};
 use crate::dispatch::Batch;
 use crate::event::ToolExecution;
@@ -90,7 +90,7 @@ impl Run {
         &mut self,
         executions: &[&ToolExecution],
         tools: &Snapshot,
-    ) -> Result<(), InvalidTransition> {
+    ) -> Result<(), TransitionError> {
         let (pending, finished): (Vec<_>, Vec<_>) =
             executions.iter().copied().partition(|execution| execution.is_pending());
         let turn = &mut self.state.turn;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Halt, InvalidTransition, Step, StopRequest, Turn};
+use super::{Halt, Step, StopRequest, TransitionError, Turn};
 use crate::message::{CallId, Message, ToolCall, ToolResult};
 use crate::tool::{ToolErrorKind, indeterminate_text};
 
@@ -110,14 +110,14 @@ impl Turn {
     /// # Errors
     /// Returns an error if no call is open, or if the results are not exactly those of the open
     /// calls in their order. No result is recorded then.
-    pub fn on_results(&mut self, results: Vec<ToolResult>) -> Result<(), InvalidTransition> {
+    pub fn on_results(&mut self, results: Vec<ToolResult>) -> Result<(), TransitionError> {
         let Step::RunCalls(calls) = self.next() else {
-            return Err(InvalidTransition::new("no calls are open"));
+            return Err(TransitionError::new("no calls are open"));
         };
         let open: Vec<_> = calls.iter().map(|call| call.id.as_str()).collect();
         let answered: Vec<_> = results.iter().map(|result| result.call.as_str()).collect();
         if open != answered {
-            return Err(InvalidTransition::new(format!(
+            return Err(TransitionError::new(format!(
                 "the results do not match the open calls: expected {open:?}, got {answered:?}"
             )));
         }
@@ -141,7 +141,7 @@ impl Turn {
     ///     turn.discount_repeat(&calls[0].id);
     ///     turn.on_results(vec![ToolResult::success(&calls[0], "42")])?;
     /// }
-    /// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
+    /// # Ok::<(), tool_runtime::agent::TransitionError>(())
     /// ```
     pub fn discount_repeat(&mut self, call: &CallId) {
         self.repeated_calls.discount(call);
@@ -151,13 +151,10 @@ impl Turn {
     ///
     /// # Errors
     /// Returns an error if a result belongs to no open call. No result is recorded then.
-    pub fn on_partial_results(
-        &mut self,
-        results: Vec<ToolResult>,
-    ) -> Result<(), InvalidTransition> {
+    pub fn on_partial_results(&mut self, results: Vec<ToolResult>) -> Result<(), TransitionError> {
         if let Some(result) = self.unexpected_result(&results) {
             let reason = format!("no open call has the id `{}` of a result", result.call);
-            return Err(InvalidTransition::new(reason));
+            return Err(TransitionError::new(reason));
         }
         if !results.is_empty() {
             self.record_results(results);

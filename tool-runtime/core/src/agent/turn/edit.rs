@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Halt, InvalidTransition, Limits, Outcome, Step, Turn};
+use super::{Halt, Limits, Outcome, Step, TransitionError, Turn};
 use crate::message::{CallId, ContentPart, Message, ToolResult};
 use crate::models::FinishReason;
 use crate::models::history::{is_empty_reply, push_user, repaired, with_all_results};
@@ -43,7 +43,7 @@ impl Turn {
     pub(in crate::agent) fn reject_reply(
         &mut self,
         parts: Vec<ContentPart>,
-    ) -> Result<(), InvalidTransition> {
+    ) -> Result<(), TransitionError> {
         if self.next() != Step::Done(Outcome::EmptyReply) {
             return self.add_user_parts(parts);
         }

@@ -44,7 +44,7 @@ use self::open_calls::OpenCallIds;
 use self::repeats::RepeatedCalls;
 use self::report_cursor::ReportCursor;
 use self::step::Halt;
-pub use self::step::{InvalidTransition, Outcome, Step, StopRequest};
+pub use self::step::{Outcome, Step, StopRequest, TransitionError};
 use super::{Limits, OfferedTools};
 use crate::message::{CallId, ContentPart, Message, ToolCall, ToolResult, Usage};
 use crate::models::history::{is_empty_reply, push_user, repaired, with_unique_ids};
@@ -72,7 +72,7 @@ use crate::tool::{Allowance, MeteredUsage, ToolDefinition};
 /// turn.on_results(results)?;
 /// turn.on_reply(ChatReply::text("The tool says hi."))?;
 /// assert!(matches!(turn.next(), Step::Done(Outcome::Answered)));
-/// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
+/// # Ok::<(), tool_runtime::agent::TransitionError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
@@ -345,7 +345,7 @@ impl Turn {
     /// assert_eq!(turn.next(), Step::RequestModel);
     /// turn.on_reply(ChatReply::text("Hi!"))?;
     /// assert_eq!(turn.next(), Step::Done(Outcome::Answered));
-    /// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
+    /// # Ok::<(), tool_runtime::agent::TransitionError>(())
     /// ```
     pub fn next(&self) -> Step {
         match self.transcript.last() {
@@ -400,7 +400,7 @@ impl Turn {
     ///
     /// # Errors
     /// Returns an error if the next step is not [`Step::RequestModel`].
-    pub fn on_reply(&mut self, reply: ChatReply) -> Result<(), InvalidTransition> {
+    pub fn on_reply(&mut self, reply: ChatReply) -> Result<(), TransitionError> {
         let usage = match reply.usage {
             None if self.limits.has_budget() => {
                 estimate_usage(ChatRequest::new(&self.transcript), &reply.parts)
@@ -417,9 +417,9 @@ impl Turn {
         &mut self,
         reply: ChatReply,
         usage: Usage,
-    ) -> Result<(), InvalidTransition> {
+    ) -> Result<(), TransitionError> {
         if self.next() != Step::RequestModel {
-            return Err(InvalidTransition::new("no model request is pending"));
+            return Err(TransitionError::new("no model request is pending"));
         }
         self.iterations += 1;
         self.finish = reply.finish_reason;
@@ -453,10 +453,10 @@ impl Turn {
     ///
     /// # Errors
     /// Returns an error if calls are open, or if the run ended without an answer.
-    pub fn add_user_parts(&mut self, parts: Vec<ContentPart>) -> Result<(), InvalidTransition> {
+    pub fn add_user_parts(&mut self, parts: Vec<ContentPart>) -> Result<(), TransitionError> {
         if !matches!(self.next(), Step::RequestModel | Step::Done(Outcome::Answered)) {
             let reason = "calls are open or the run ended without an answer";
-            return Err(InvalidTransition::new(reason));
+            return Err(TransitionError::new(reason));
         }
         self.reset_open_calls();
         push_user(Arc::make_mut(&mut self.transcript), parts);

@@ -19,7 +19,7 @@ use crate::models::FinishReason;
 ///     Step::RunCalls(calls) => assert_eq!(calls[0].name, "clock"),
 ///     step => panic!("{step:?}"),
 /// }
-/// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
+/// # Ok::<(), tool_runtime::agent::TransitionError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
@@ -77,7 +77,7 @@ impl StopRequest {
 /// let mut turn = Turn::new(vec![Message::user("Tell me a story.")], 20);
 /// turn.on_reply(ChatReply::text("Once upon").finish_reason(FinishReason::Length))?;
 /// assert_eq!(turn.next(), Step::Done(Outcome::TruncatedReply(FinishReason::Length)));
-/// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
+/// # Ok::<(), tool_runtime::agent::TransitionError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -110,13 +110,13 @@ pub enum Outcome {
 /// turn.on_reply(ChatReply::text("Hi!"))?;
 /// let error = turn.on_reply(ChatReply::text("Hi again!")).unwrap_err();
 /// assert_eq!(error.to_string(), "invalid transition: no model request is pending");
-/// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
+/// # Ok::<(), tool_runtime::agent::TransitionError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid transition: {0}")]
-pub struct InvalidTransition(Cow<'static, str>);
+pub struct TransitionError(Cow<'static, str>);
 
-impl InvalidTransition {
+impl TransitionError {
     pub(super) fn new(reason: impl Into<Cow<'static, str>>) -> Self {
         Self(reason.into())
     }

@@ -128,28 +128,28 @@ impl fmt::Debug for Fingerprint {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid fingerprint: expected 64 hexadecimal digits")]
 #[non_exhaustive]
-pub struct InvalidFingerprint;
+pub struct FingerprintParseError;
 
 impl FromStr for Fingerprint {
-    type Err = InvalidFingerprint;
+    type Err = FingerprintParseError;
 
-    fn from_str(text: &str) -> Result<Self, InvalidFingerprint> {
+    fn from_str(text: &str) -> Result<Self, FingerprintParseError> {
         let mut bytes = [0; 32];
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(InvalidFingerprint);
+            return Err(FingerprintParseError);
         }
         for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
-            let digits = text.get(at..at + 2).ok_or(InvalidFingerprint)?;
-            *byte = u8::from_str_radix(digits, 16).map_err(|_| InvalidFingerprint)?;
+            let digits = text.get(at..at + 2).ok_or(FingerprintParseError)?;
+            *byte = u8::from_str_radix(digits, 16).map_err(|_| FingerprintParseError)?;
         }
         Ok(Self(bytes))
     }
 }
 
 impl TryFrom<String> for Fingerprint {
-    type Error = InvalidFingerprint;
+    type Error = FingerprintParseError;
 
-    fn try_from(text: String) -> Result<Self, InvalidFingerprint> {
+    fn try_from(text: String) -> Result<Self, FingerprintParseError> {
         text.parse()
     }
 }

@@ -13,7 +13,7 @@
 //! | `catalog` | `CatalogConnections` | keeps the MCP connections that a model makes |
 //! | `javascript` | `JavaScript` | makes tools whose bodies are scripts, without a toolchain |
 //! | `fetch` | `JavaScript::web` | lets scripts send requests through the client of `tool_runtime::web::Web` |
-//! | `rust` | `RustTools` | compiles bodies in Rust and runs them in sandboxes (Linux) |
+//! | `rust-tools` | `RustTools` | compiles bodies in Rust and runs them in sandboxes (Linux) |
 //! | `catalog` and `sqlite` | `SqliteCatalog` | stores a catalog in an SQLite file |
 //! | `catalog` and `postgres` | `PostgresCatalog` | stores a catalog in a PostgreSQL database |
 //! | `keyring` | `KeyringSecrets` | keeps secrets of connections in the keyring of the system |
@@ -31,7 +31,7 @@ pub mod guide;
 mod javascript;
 #[cfg(feature = "catalog")]
 mod registrar;
-#[cfg(all(feature = "rust", target_os = "linux"))]
+#[cfg(all(feature = "rust-tools", target_os = "linux"))]
 mod rust;
 #[cfg(feature = "catalog")]
 mod secrets;
@@ -51,7 +51,7 @@ pub use javascript::JavaScript;
 pub use registrar::{
     EntryState, EntryStatus, Registrar, RegistrarBuilder, RegistrarError, RegistrarEvent,
 };
-#[cfg(all(feature = "rust", target_os = "linux"))]
+#[cfg(all(feature = "rust-tools", target_os = "linux"))]
 pub use rust::{RustTools, RustToolsError};
 #[cfg(feature = "catalog")]
 pub use secrets::{EnvironmentSecrets, FileSecrets, Secret, SecretError, SecretStore};

@@ -28,7 +28,7 @@ macro_rules! pages {
 pages! {
     "catalog": catalog;
     "javascript": scripts;
-    "rust": rust_tools;
+    "rust-tools": rust_tools;
 }
 
 #[cfg(all(feature = "catalog", feature = "javascript"))]

@@ -6,7 +6,7 @@
 //! - `language`: the words of docs, comments, error messages and test names.
 //! - `documentation`: summaries, README and features.
 //! - `examples`: examples of public items.
-//! - `settings`: names of limits on sizes, counts and times.
+//! - `settings`: names of limits on sizes, counts and times, and of errors.
 //! - `vocabulary`: serialized names.
 //!
 //! `files` finds what they read, `declarations` reads the declared names of code, `prose` reads

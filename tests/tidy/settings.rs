@@ -1,5 +1,5 @@
-//! Settings: one convention for the names of limits on sizes, counts and times. The design page
-//! `contributing` has the table.
+//! Settings: one convention for the names of limits on sizes, counts and times, and of errors. The
+//! design page `contributing` has the table.
 
 use std::fs;
 
@@ -109,6 +109,37 @@ fn attribute_words_have_names_of_the_convention() {
     }
 }
 
+/// Errors with other names: the ends of a run without an answer, a line of `CheckError`, and what a
+/// conformance suite finds.
+const OTHER_ERRORS: [&str; 4] = ["CheckProblem", "StopReason", "Stopped", "Violation"];
+
+/// Returns the names of the public types of a file that are errors.
+fn errors(code: &str) -> Vec<String> {
+    let derived = expression(
+        r"#\[derive\([^)]*\bError\b[^)]*\)\](?s:[^{;]{0,400}?)\bpub (?:enum|struct) (\w+)",
+    );
+    let implemented = expression(r"impl (?:std::error::)?Error for (\w+)");
+    let found = derived.captures_iter(code).chain(implemented.captures_iter(code));
+    let is_public = |name: &String| {
+        ["struct", "enum"].iter().any(|kind| code.contains(&format!("\npub {kind} {name}")))
+    };
+    found.map(|it| it[1].to_owned()).filter(is_public).collect()
+}
+
+#[test]
+fn errors_have_names_of_the_convention() {
+    let files = LIBRARIES.iter().flat_map(|folder| sources(folder));
+    let names: Vec<_> = files.flat_map(|(_, text)| errors(&code(&text))).collect();
+    let is_named = |name: &str| name.ends_with("Error") || name.ends_with("Errors");
+    let others: Vec<_> = names
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !is_named(name) && !OTHER_ERRORS.contains(name))
+        .collect();
+    assert_eq!(others, [""; 0]);
+    assert!(names.len() > 30, "only {} errors were found", names.len());
+}
+
 #[test]
 fn no_limit_is_no_largest_number() {
     let largest = expression(r"\bmax_\w+: (usize|u32|u64)::MAX\b");
@@ -116,6 +147,16 @@ fn no_limit_is_no_largest_number() {
         let found = largest.find(&code(&text)).map(|it| it.as_str().to_owned());
         assert_eq!(found, None, "{}: use `None`", relative(&path));
     }
+}
+
+#[test]
+fn errors_are_found_whether_derived_or_implemented() {
+    let derived = "\n#[derive(Debug, thiserror::Error)]\n#[error(\"\")]\npub enum Refused {";
+    let implemented = "\npub struct Refused;\nimpl std::error::Error for Refused {}";
+    for code in [derived, implemented] {
+        assert_eq!(errors(code), ["Refused"], "{code}");
+    }
+    assert!(errors("\n#[derive(Debug)]\npub struct Answer {").is_empty());
 }
 
 #[test]

@@ -7,13 +7,11 @@
 use std::hash::{BuildHasher as _, Hash as _, Hasher, RandomState};
 use std::iter::Peekable;
 use std::ops::Range;
+use std::time::Instant;
 
 use serde_json::Value;
+use similar::{Algorithm, DiffTag, capture_diff_slices_deadline};
 use tool_core::message::visible;
-
-/// The number of lines that are compared with each other. If more differ, all of them are shown as
-/// replaced.
-const MAX_COMPARED: usize = 500;
 
 /// The number of bytes that are shown.
 const MAX_BYTES: usize = 64 << 10;
@@ -28,9 +26,10 @@ const MAX_SCALAR_CHARS: usize = 10_000;
 type Change = (Range<usize>, Range<usize>);
 
 /// Returns the lines that differ, with `-` before those of `old` and `+` before those of `new`.
-pub(crate) fn diff(old: &Value, new: &Value) -> String {
+/// After the deadline, lines between two changes may be among them.
+pub(crate) fn diff(old: &Value, new: &Value, deadline: Instant) -> String {
     let hashing = RandomState::new();
-    let changes = changes(&hashes(old, &hashing), &hashes(new, &hashing));
+    let changes = changes(&hashes(old, &hashing), &hashes(new, &hashing), deadline);
     // Half of the room for each: what was removed must not displace what was added.
     let removed = render(old, changes.iter().map(|(removed, _)| removed), &hashing);
     let added = render(new, changes.iter().map(|(_, added)| added), &hashing);
@@ -148,70 +147,24 @@ fn shortened(text: &str, max_chars: usize) -> String {
     format!("{start}[{left_out} bytes]{end}")
 }
 
-/// Returns what differs between two lists of lines.
-fn changes(old: &[u64], new: &[u64]) -> Vec<Change> {
-    let start = equal_lines(old.iter().zip(new));
-    let old_rest = old.get(start..).unwrap_or_default();
-    let new_rest = new.get(start..).unwrap_or_default();
-    let end = equal_lines(old_rest.iter().rev().zip(new_rest.iter().rev()));
-    let (old_end, new_end) = (old.len() - end, new.len() - end);
-    let old_middle = old.get(start..old_end).unwrap_or_default();
-    let new_middle = new.get(start..new_end).unwrap_or_default();
-    let is_large = old_middle.len().max(new_middle.len()) > MAX_COMPARED;
-    let common = if is_large { Vec::new() } else { common_lines(old_middle, new_middle) };
-    let common = common.into_iter().map(|(in_old, in_new)| (start + in_old, start + in_new));
-    let mut changes = Vec::new();
-    let (mut at_old, mut at_new) = (start, start);
-    for (in_old, in_new) in common.chain([(old_end, new_end)]) {
-        if at_old < in_old || at_new < in_new {
-            changes.push((at_old..in_old, at_new..in_new));
-        }
-        (at_old, at_new) = (in_old + 1, in_new + 1);
-    }
-    changes
-}
-
-/// Returns how many pairs are equal from the beginning.
-fn equal_lines<'l>(pairs: impl Iterator<Item = (&'l u64, &'l u64)>) -> usize {
-    pairs.take_while(|(old, new)| old == new).count()
-}
-
-/// Returns the indexes of a longest common subsequence.
-fn common_lines(old: &[u64], new: &[u64]) -> Vec<(usize, usize)> {
-    let width = new.len() + 1;
-    let mut lengths = vec![0_u32; (old.len() + 1) * width];
-    let at = |lengths: &[u32], i: usize, j: usize| lengths.get(i * width + j).copied().unwrap_or(0);
-    for i in (0..old.len()).rev() {
-        for j in (0..new.len()).rev() {
-            let length = if old.get(i) == new.get(j) {
-                at(&lengths, i + 1, j + 1) + 1
-            } else {
-                at(&lengths, i + 1, j).max(at(&lengths, i, j + 1))
-            };
-            if let Some(cell) = lengths.get_mut(i * width + j) {
-                *cell = length;
-            }
-        }
-    }
-    let (mut i, mut j, mut common) = (0, 0, Vec::new());
-    while i < old.len() && j < new.len() {
-        if old.get(i) == new.get(j) {
-            common.push((i, j));
-            (i, j) = (i + 1, j + 1);
-        } else if at(&lengths, i + 1, j) >= at(&lengths, i, j + 1) {
-            i += 1;
-        } else {
-            j += 1;
-        }
-    }
-    common
+/// Returns what differs between two lists of lines, coarser after the deadline.
+fn changes(old: &[u64], new: &[u64], deadline: Instant) -> Vec<Change> {
+    let ops = capture_diff_slices_deadline(Algorithm::Myers, old, new, Some(deadline));
+    let changed = ops.into_iter().filter(|op| op.tag() != DiffTag::Equal);
+    changed.map(|op| (op.old_range(), op.new_range())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use std::time::Duration;
+
     use super::*;
+
+    fn diff(old: &Value, new: &Value) -> String {
+        super::diff(old, new, Instant::now() + Duration::from_secs(60))
+    }
 
     #[test]
     fn changed_lines_are_shown_with_their_paths() {
@@ -248,6 +201,20 @@ mod tests {
                 lines
             };
             assert_eq!(sorted(&found), sorted(expected), "{old:?} {new:?}");
+        }
+    }
+
+    #[test]
+    fn changed_lines_are_shown_also_after_the_deadline() {
+        let list = |step: usize| -> Value {
+            let lines: Vec<String> = (0..5_000).map(|at| (at % step).to_string()).collect();
+            json!({ "d": lines.join("\n") })
+        };
+        let (old, new) = (list(7), list(11));
+        let (exact, coarse) = (diff(&old, &new), super::diff(&old, &new, Instant::now()));
+        let count = |text: &str, sign| text.lines().filter(|it| it.starts_with(sign)).count();
+        for sign in ['-', '+'] {
+            assert!(count(&exact, sign) > 0 && count(&exact, sign) <= count(&coarse, sign));
         }
     }
 

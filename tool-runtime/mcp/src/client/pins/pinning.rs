@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tool_core::Fingerprint;
@@ -18,6 +19,9 @@ const MAX_PINNED_BYTES: usize = 64 << 20;
 
 /// The number of words of a description that are compared.
 const MAX_WORDS: usize = 40;
+
+/// The time after which the differences of the definitions of a list become coarser.
+const DIFF_TIME: Duration = Duration::from_millis(200);
 
 /// The definitions of a list by what they need.
 #[derive(Debug, Default)]
@@ -38,6 +42,7 @@ pub(crate) fn check(
     offered: &[(String, PinnedDefinition)],
     approves_new_tools: bool,
 ) -> Checked {
+    let deadline = Instant::now() + DIFF_TIME;
     let mut checked = Checked::default();
     let mut added = Vec::new();
     let missing = pins.map(|pins| Missing::new(pins, offered)).unwrap_or_default();
@@ -64,10 +69,10 @@ pub(crate) fn check(
         let diff = match &kind {
             ChangeKind::Renamed { from } => {
                 let names = format!("- name: {from}\n+ name: {name}");
-                let changes = diff(old, &new.definition);
+                let changes = diff(old, &new.definition, deadline);
                 if changes.is_empty() { names } else { format!("{names}\n{changes}") }
             }
-            _ => diff(old, &new.definition),
+            _ => diff(old, &new.definition, deadline),
         };
         let (server, tool, new) = (server.to_owned(), name.clone(), new.clone());
         checked.pending.push(DefinitionChange { server, tool, kind, diff, new });
@@ -256,7 +261,7 @@ mod tests {
             offered(&tools.iter().map(|(name, text)| (&**name, &**text)).collect::<Vec<_>>())
         };
         let pins = check("s", None, &list("a", "Old"), false).new_pins.unwrap();
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         let words: Vec<_> = (0..60).map(|n| format!("word{n}")).collect();
         // No two are alike, so that each is compared with each.
         let checked = check("s", Some(&pins), &list("b", &words.join(" ")), false);

@@ -12,3 +12,5 @@ pub use crate::models::error::InterruptedError;
 pub use crate::schema::ordered_json::OrderedJson;
 pub use crate::tool::args::value_end::end_of_value;
 pub use crate::tool::output::rows::Rows;
+pub use tool_http::replace_file;
+pub use tool_http::replace_private_file;

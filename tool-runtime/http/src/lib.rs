@@ -64,6 +64,7 @@
 mod body;
 #[cfg(feature = "cassette")]
 mod cassette;
+mod file;
 mod headers;
 mod lines;
 mod message_limit;
@@ -96,6 +97,10 @@ pub use response::HttpResponse;
 pub use sse::{SseDecoder, SseEvent};
 
 // Used by the other crates of this workspace. They are not part of the public API.
+#[doc(hidden)]
+pub use file::replace_file;
+#[doc(hidden)]
+pub use file::replace_private_file;
 #[doc(hidden)]
 pub use message_limit::decode_utf8;
 #[doc(hidden)]

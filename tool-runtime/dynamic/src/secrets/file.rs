@@ -1,13 +1,14 @@
 //! Secrets in a file that only its owner can read.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
+use tool_core::__workspace::replace_private_file;
 use tool_core::async_trait;
 
 use super::store::{Secret, SecretError, SecretStore, check_name};
@@ -67,7 +68,7 @@ impl FileSecrets {
             let mut values = read(path)?;
             change(&mut values);
             let json = serde_json::to_vec(&values).map_err(SecretError::unavailable)?;
-            write(path, &json).map_err(|error| failed(path, &error))
+            replace_private_file(path, &json).map_err(|error| failed(path, &error))
         })
         .await
     }
@@ -108,39 +109,6 @@ fn check_mode(path: &Path, file: &File) -> Result<(), SecretError> {
 
 #[cfg(not(unix))]
 fn check_mode(_: &Path, _: &File) -> Result<(), SecretError> {
-    Ok(())
-}
-
-fn write(path: &Path, json: &[u8]) -> io::Result<()> {
-    let mut new = path.as_os_str().to_owned();
-    new.push(".new");
-    // One that is left over may be readable by others.
-    match std::fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&new)?;
-    file.write_all(json)?;
-    file.sync_all()?;
-    std::fs::rename(&new, path)?;
-    sync_folder(path)
-}
-
-/// Makes the new name durable.
-#[cfg(unix)]
-fn sync_folder(path: &Path) -> io::Result<()> {
-    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        Some(folder) => File::open(folder)?.sync_all(),
-        None => File::open(".")?.sync_all(),
-    }
-}
-
-#[cfg(not(unix))]
-fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

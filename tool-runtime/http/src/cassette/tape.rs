@@ -1,14 +1,14 @@
 //! Content of the file: a list of exchanges, which people may read and edit.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::redaction::Redaction;
+use crate::file::replace_file;
 use crate::{Headers, HttpMethod, HttpRequest};
 
 /// Headers of a response that a client may use.
@@ -100,18 +100,12 @@ impl Tape {
         })
     }
 
-    /// Writes a second file and renames it, so that a complete file exists at any time.
+    /// Replaces the file, so that a complete one exists at any time.
     pub(super) fn write(&self, path: &Path) -> Result<(), String> {
         let exchanges: Vec<_> = self.exchanges.iter().map(|(exchange, _)| exchange).collect();
         let text = serde_json::to_string_pretty(&exchanges).map_err(|error| error.to_string())?;
-        let partial = path.with_extension("json.part");
         let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
-        // It was left by a process that was killed. If it is a link, it is not followed.
-        let _ = fs::remove_file(&partial);
-        let written = folder
-            .and_then(|()| File::create_new(&partial))
-            .and_then(|mut file| file.write_all((text + "\n").as_bytes()))
-            .and_then(|()| fs::rename(&partial, path));
+        let written = folder.and_then(|()| replace_file(path, (text + "\n").as_bytes()));
         written.map_err(|error| format!("cannot be written: {error}"))
     }
 

@@ -1,8 +1,9 @@
 //! Writes the file of a report.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
 use std::path::Path;
+use std::{fs, io};
+
+use tool_core::__workspace::replace_file;
 
 /// Writes a file. A link in its place is an error: a program that changes the folder could have put
 /// it there, so that another file is overwritten.
@@ -14,23 +15,8 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         }
         // A device or a pipe can't be replaced.
         Ok(metadata) if !metadata.is_file() => fs::write(path, bytes),
-        _ => replace(path, bytes),
+        _ => replace_file(path, bytes),
     }
-}
-
-/// Writes a second file, which then takes the place of whatever is there by now.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut new = path.as_os_str().to_owned();
-    new.push(".new");
-    // A process that was killed has left it. It may also be a link, which is not followed.
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let written = File::create_new(&new)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(&new, path));
-    written.inspect_err(|_| drop(fs::remove_file(&new)))
 }
 
 #[cfg(all(test, unix))]
@@ -52,14 +38,12 @@ mod tests {
             let error = write(&path(name), b"report").unwrap_err().to_string();
             assert!(error.starts_with("report path is a link: "), "{error}");
         }
-        // The name of the second file is known, too.
-        symlink(path("other"), path("report.html.new")).unwrap();
         for text in ["one", "two"] {
             write(&path("report.html"), text.as_bytes()).unwrap();
             assert_eq!(fs::read_to_string(path("report.html")).unwrap(), text);
         }
         assert_eq!(fs::read_to_string(path("other")).unwrap(), "other");
-        assert!(!path("nothing").exists() && !path("report.html.new").exists());
+        assert!(!path("nothing").exists());
         write("/dev/null".as_ref(), b"report").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
         fs::remove_dir_all(folder).unwrap();

@@ -321,6 +321,20 @@ fn no_secret_is_evicted_and_the_time_stays_linear() {
     assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
+/// Each of them ends with two hundred others.
+#[test]
+fn secrets_that_end_with_each_other_take_linear_time() {
+    let short = (4..=252).map(|length| "a".repeat(length));
+    let long = (0..500).map(|number| format!("{number:03}{}", "a".repeat(252)));
+    let secrets: Vec<String> = short.chain(long).collect();
+    let start = std::time::Instant::now();
+    let redactor = redactor(&secrets.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut text = format!("x {} 499{} y", "a".repeat(100_000), "a".repeat(252));
+    redactor.redact(&mut text);
+    assert_eq!(text, "x [redacted] [redacted] y");
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
 #[test]
 fn keys_are_redacted_and_no_member_is_lost() {
     let redactor = redactor(&["hunter22", "hunter33"]);

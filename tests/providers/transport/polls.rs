@@ -13,7 +13,7 @@ use tool_runtime::http::{
 };
 use tool_runtime::models::{DeltaSink, NameRules, WireNames};
 use tool_runtime::providers::Client;
-use tool_runtime::providers::codec::{Assemble, Codec, DecodeError, Framing};
+use tool_runtime::providers::codec::{Api, Assemble, Codec, DecodeError, Framing};
 
 use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError, async_trait};
 
@@ -95,17 +95,17 @@ impl PlainText {
     }
 }
 
-impl Codec for PlainText {
-    const NAME_RULES: NameRules = NameRules::OPENAI;
-    const FRAMING: Framing = Framing::Lines;
+impl Api for PlainText {
+    const ENV_PREFIX: &'static str = "PLAIN_TEXT";
 
     fn path(_: &str, _: bool) -> Vec<&str> {
         vec!["generate"]
     }
+}
 
-    fn key_header(key: &str) -> (&'static str, String) {
-        ("authorization", key.to_owned())
-    }
+impl Codec for PlainText {
+    const NAME_RULES: NameRules = NameRules::OPENAI;
+    const FRAMING: Framing = Framing::Lines;
 
     fn encode(
         &self,

@@ -7,13 +7,10 @@ mod encode;
 use serde_json::Value;
 
 use super::client::Client;
-use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::codec::{Api, Assemble, Codec, DecodeError, Framing};
 use super::model_table::check_options;
-use super::shared::Environment;
 use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 use tool_core::schema::Dialect;
-
-const OFFICIAL: &str = "https://api.anthropic.com/v1";
 
 /// Version of the API that this codec implements.
 const VERSION: &str = "2023-06-01";
@@ -40,17 +37,15 @@ pub type Anthropic = Client<AnthropicMessages>;
 ///     Anthropic::new("https://api.anthropic.com/v1", "claude-sonnet-4-5");
 /// assert!(format!("{model:?}").contains("api.anthropic.com"));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct AnthropicMessages;
 
-impl Codec for AnthropicMessages {
-    const NAME_RULES: NameRules = NameRules::ANTHROPIC;
-    const STRICT_DIALECT: Option<Dialect> = Some(Dialect::AnthropicStrict);
-    const FRAMING: Framing = Framing::Sse;
-    /// The number after which Anthropic's own clients give up.
-    const MAX_CONTINUATIONS: u32 = 5;
-    const NESTED_OPTIONS: &'static [&'static str] = &["output_config"];
+impl Api for AnthropicMessages {
+    const ENV_PREFIX: &'static str = "ANTHROPIC";
+    const ENV_VERSION: Option<&'static str> = Some("v1");
+    const BASE_URL: Option<&'static str> = Some("https://api.anthropic.com/v1");
+    const HEADERS: &'static [(&'static str, &'static str)] = &[("anthropic-version", VERSION)];
     const KEYED_HOSTS: &'static [&'static str] = &["api.anthropic.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {
@@ -60,6 +55,15 @@ impl Codec for AnthropicMessages {
     fn key_header(key: &str) -> (&'static str, String) {
         ("x-api-key", key.to_owned())
     }
+}
+
+impl Codec for AnthropicMessages {
+    const NAME_RULES: NameRules = NameRules::ANTHROPIC;
+    const STRICT_DIALECT: Option<Dialect> = Some(Dialect::AnthropicStrict);
+    const FRAMING: Framing = Framing::Sse;
+    /// The number after which Anthropic's own clients give up.
+    const MAX_CONTINUATIONS: u32 = 5;
+    const NESTED_OPTIONS: &'static [&'static str] = &["output_config"];
 
     fn encode(
         &self,
@@ -89,58 +93,6 @@ impl Codec for AnthropicMessages {
 
     fn assembler(&self, names: WireNames) -> impl Assemble + use<> {
         assemble::Assembler::new(names)
-    }
-}
-
-impl Client<AnthropicMessages> {
-    /// Creates a client for a model at `base_url`, without a key.
-    ///
-    /// The base URL is used unchanged. Most servers need the `/v1`, as in
-    /// `https://api.anthropic.com/v1`.
-    ///
-    /// ```
-    /// use tool_runtime::{Agent, Tools, providers::Anthropic};
-    ///
-    /// let base_url = "https://api.anthropic.com/v1";
-    /// let model = Anthropic::new(base_url, "claude-sonnet-4-5").key("secret");
-    /// let agent = Agent::new(model, Tools::new());
-    /// ```
-    pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
-        Self::with_codec(base_url.as_ref(), model, AnthropicMessages)
-            .header("anthropic-version", VERSION)
-    }
-
-    /// Creates a client from the environment.
-    ///
-    /// | variable | meaning | default |
-    /// |---|---|---|
-    /// | `ANTHROPIC_MODEL` | name of the model | required |
-    /// | `ANTHROPIC_BASE_URL` | base URL; `/v1` is added if it is missing | Anthropic's API |
-    /// | `ANTHROPIC_API_KEY` | key | required if no base URL is set |
-    ///
-    /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
-    ///
-    /// ```no_run
-    /// use tool_runtime::{Agent, Tools, providers::Anthropic};
-    ///
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// // Reads `ANTHROPIC_MODEL` and the other variables above.
-    /// let agent = Agent::new(Anthropic::from_env()?, Tools::new());
-    /// println!("{}", agent.run("Hello!").await?);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn from_env() -> Result<Self, ModelError> {
-        let found = Environment::read("ANTHROPIC")?;
-        let base = found.base_url.map_or_else(
-            || OFFICIAL.to_owned(),
-            |base| match base.trim_end_matches('/') {
-                base if base.ends_with("/v1") => base.to_owned(),
-                base => format!("{base}/v1"),
-            },
-        );
-        Self::new(base, found.model).optional_key(found.key).checked()
     }
 }
 

@@ -22,13 +22,6 @@ use tool_core::models::{
 };
 
 impl<C: Codec> Client<C> {
-    /// Creates a client for a model at `base_url` with a codec of your own.
-    ///
-    /// The [`codec`](crate::codec) module has a complete example.
-    pub fn with_codec(base_url: &str, model: impl Into<String>, codec: C) -> Self {
-        Self::at(base_url, model.into(), codec, |model| C::path(model, false))
-    }
-
     /// Sets the maximum number of calls in a reply. Default: 10,000.
     ///
     /// A reply with more calls is an error, and the rest of a stream is not read. This protects the
@@ -40,19 +33,6 @@ impl<C: Codec> Client<C> {
     pub fn max_calls_per_reply(mut self, limit: u32) -> Self {
         self.max_calls = limit;
         self
-    }
-
-    /// Returns the client if [`check`](ChatModel::check) succeeds.
-    #[cfg(any(
-        feature = "anthropic",
-        feature = "gemini",
-        feature = "mistral",
-        feature = "ollama",
-        feature = "openai"
-    ))]
-    pub(crate) fn checked(self) -> Result<Self, ModelError> {
-        self.check()?;
-        Ok(self)
     }
 
     /// Validates and encodes a request.
@@ -224,8 +204,7 @@ impl<C: Codec> ChatModel for Client<C> {
     /// machine cannot send requests. A [`transport`](Client::transport) of your own may add a key
     /// that is not set.
     fn check(&self) -> Result<(), ModelError> {
-        let path = C::path(&self.model, false);
-        self.connection.check(&self.model, &path, C::KEYED_HOSTS, C::key_header)
+        self.check_setup()
     }
 
     /// Checks that the request can be encoded for this provider.

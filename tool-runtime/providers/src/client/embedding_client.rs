@@ -16,13 +16,6 @@ use tool_core::models::{
 };
 
 impl<C: EmbeddingCodec> Client<C> {
-    /// Creates a client for a model at `base_url` with a codec of your own.
-    ///
-    /// The documentation of [`EmbeddingCodec`] has a complete example.
-    pub fn with_embedding_codec(base_url: &str, model: impl Into<String>, codec: C) -> Self {
-        Self::at(base_url, model.into(), codec, C::path)
-    }
-
     /// Sets the length of the vectors. Default: the one of the model.
     ///
     /// Only some models can shorten their vectors. If the provider sends vectors of another length,
@@ -66,13 +59,6 @@ impl<C: EmbeddingCodec> Client<C> {
         self
     }
 
-    /// Returns the client if [`check`](Embedder::check) succeeds.
-    #[cfg(any(feature = "gemini", feature = "mistral", feature = "ollama", feature = "openai"))]
-    pub(crate) fn checked_embedder(self) -> Result<Self, ModelError> {
-        self.check()?;
-        Ok(self)
-    }
-
     fn prefix(&self, purpose: EmbedPurpose) -> Result<&str, ModelError> {
         Ok(match (&self.embedding.prefixes, purpose) {
             (Some([document, _]), EmbedPurpose::Document) => document,
@@ -94,8 +80,8 @@ impl<C: EmbeddingCodec> Client<C> {
         let request = request.with_texts(&texts);
         let body = self.codec.encode(&self.model, request, self.embedding.dimensions)?;
         self.connection.require_key(C::KEYED_HOSTS, C::key_header)?;
-        let exchange =
-            self.connection.exchange(&C::path(&self.model), &[], &body, C::key_header)?;
+        let path = C::path(&self.model, false);
+        let exchange = self.connection.exchange(&path, &[], &body, C::key_header)?;
         let (exchange, count) = (&exchange, texts.len());
         let decode = |body: CompleteBody| -> BoxFuture<'_, _> {
             let codec = self.codec.clone();
@@ -177,8 +163,7 @@ impl<C: EmbeddingCodec> Embedder for Client<C> {
     /// [`transport`](Client::transport) of your own may add a key that is not set.
     fn check(&self) -> Result<(), ModelError> {
         self.embedding.check_dimensions()?;
-        let path = C::path(&self.model);
-        self.connection.check(&self.model, &path, C::KEYED_HOSTS, C::key_header)
+        self.check_setup()
     }
 }
 

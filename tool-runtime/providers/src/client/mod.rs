@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod credentials;
 pub(crate) mod embedding_client;
 pub(crate) mod embedding_settings;
+pub(crate) mod environment;
 pub(crate) mod extra_options;
 pub(crate) mod paused_reply;
 pub(crate) mod rejected_output;
@@ -16,6 +17,9 @@ use std::time::Duration;
 
 use super::connection::Connection;
 use crate::client::embedding_settings::EmbeddingSettings;
+use crate::client::environment::client_from;
+use crate::codec::Api;
+use tool_core::models::ModelError;
 use tool_http::Transport;
 
 /// Client for a model behind an HTTP API; the type parameter is the codec of the API.
@@ -62,20 +66,101 @@ pub struct Client<C> {
 /// output limit that allows as many.
 const MAX_CALLS: u32 = 10_000;
 
-impl<C> Client<C> {
-    /// Creates a client whose requests have the path of this function.
-    pub(super) fn at(
-        base_url: &str,
-        model: String,
-        codec: C,
-        path: impl Fn(&str) -> Vec<&str>,
-    ) -> Self {
-        let connection = Connection::new(base_url);
-        let url = connection.endpoint.display_url(&path(&model));
-        let embedding = EmbeddingSettings::default();
-        Self { codec, model, connection, url, max_calls: MAX_CALLS, embedding }
+impl<C: Api + Default> Client<C> {
+    /// Creates a client for a model at `base_url`, without a key.
+    ///
+    /// The base URL is used unchanged. Most servers need a version in it, as in
+    /// `http://127.0.0.1:8080/v1`. A malformed URL is reported by `check`, or else by the first
+    /// request.
+    ///
+    /// Proxies come from the environment (`HTTPS_PROXY` and the like), except for a server on this
+    /// machine. Redirects are not followed.
+    ///
+    /// ```
+    /// # #[cfg(feature = "openai")]
+    /// # {
+    /// use tool_runtime::{Agent, Tools, providers::OpenAi};
+    ///
+    /// let model = OpenAi::new("https://api.openai.com/v1", "gpt-5-mini").key("secret");
+    /// let agent = Agent::new(model, Tools::new());
+    /// # }
+    /// ```
+    pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
+        Self::with_codec(base_url, model, C::default())
     }
 
+    /// Creates a client from three environment variables.
+    ///
+    /// | variable | meaning |
+    /// |---|---|
+    /// | `…_MODEL` of a chat model, `…_EMBEDDING_MODEL` of an embedder | name of the model, which is required |
+    /// | `…_BASE_URL` | base URL of the server |
+    /// | `…_API_KEY` | key |
+    ///
+    /// Their names begin with that of the provider. Without a base URL, the client uses the
+    /// provider's own server, so the key is required as well, except for Ollama's.
+    ///
+    /// | provider | server without a base URL | version that is added to a base URL without one |
+    /// |---|---|---|
+    /// | `ANTHROPIC` | `https://api.anthropic.com/v1` | `/v1` |
+    /// | `GEMINI` | `https://generativelanguage.googleapis.com/v1beta` | `/v1beta` |
+    /// | `MISTRAL` | `https://api.mistral.ai/v1` | |
+    /// | `OLLAMA` | `http://127.0.0.1:11434` | |
+    /// | `OPENAI` | `https://api.openai.com/v1` | |
+    ///
+    /// # Errors
+    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
+    ///
+    /// ```no_run
+    /// # #[cfg(feature = "openai")]
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// use tool_runtime::{Agent, Tools, providers::OpenAi};
+    ///
+    /// // Reads `OPENAI_MODEL`, `OPENAI_BASE_URL` and `OPENAI_API_KEY`.
+    /// let agent = Agent::new(OpenAi::from_env()?, Tools::new());
+    /// println!("{}", agent.run("Hello!").await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn from_env() -> Result<Self, ModelError> {
+        client_from(|name| std::env::var(name).ok())
+    }
+}
+
+impl<C: Api> Client<C> {
+    /// Creates a client for a model at `base_url` with a codec that has settings.
+    ///
+    /// For a codec with a default, [`new`](Self::new) is enough. The [`codec`](crate::codec) module
+    /// has complete examples.
+    pub fn with_codec(base_url: impl AsRef<str>, model: impl Into<String>, codec: C) -> Self {
+        let (base_url, model) = (base_url.as_ref(), model.into());
+        let mut connection = Connection::new(base_url);
+        for (name, value) in C::HEADERS {
+            connection.headers.set(*name, *value);
+        }
+        Self {
+            url: connection.endpoint.display_url(&C::path(&model, false)),
+            codec: codec.for_server(base_url),
+            model,
+            connection,
+            max_calls: MAX_CALLS,
+            embedding: EmbeddingSettings::default(),
+        }
+    }
+
+    /// Checks the address, the name of the model, the key and the transport.
+    fn check_setup(&self) -> Result<(), ModelError> {
+        let path = C::path(&self.model, false);
+        self.connection.check(&self.model, &path, C::KEYED_HOSTS, C::key_header)
+    }
+
+    /// Returns whether the server is one of those that refuse every request without a key.
+    fn requires_key(&self) -> bool {
+        self.connection.endpoint.host_among(C::KEYED_HOSTS).is_some()
+    }
+}
+
+impl<C> Client<C> {
     /// Sets the key that is sent with each request. White space around it is removed: a key from a
     /// file or a variable often ends with a newline, which no header can carry. The key is never
     /// printed. `check` reports a key that is empty or contains a line break.
@@ -86,21 +171,6 @@ impl<C> Client<C> {
     pub fn key(mut self, key: impl AsRef<str>) -> Self {
         self.connection.set_key(key.as_ref());
         self
-    }
-
-    /// Sets the key that the environment has, if it has one.
-    #[cfg(any(
-        feature = "anthropic",
-        feature = "gemini",
-        feature = "mistral",
-        feature = "ollama",
-        feature = "openai"
-    ))]
-    pub(super) fn optional_key(self, key: Option<String>) -> Self {
-        match key {
-            Some(key) => self.key(key),
-            None => self,
-        }
     }
 
     /// Sets a header that is sent with each request. The value is never printed.

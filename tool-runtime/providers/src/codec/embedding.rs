@@ -1,8 +1,6 @@
-use std::fmt;
-
 use serde_json::Value;
 
-use super::DecodeError;
+use super::{Api, DecodeError};
 use tool_core::models::{EmbedLimits, EmbedPurpose, EmbedRequest, Embeddings, ModelError};
 
 /// Converts requests for embeddings into those of one API, and its responses into [`Embeddings`].
@@ -16,20 +14,20 @@ use tool_core::models::{EmbedLimits, EmbedPurpose, EmbedRequest, Embeddings, Mod
 /// use serde_json::{Value, json};
 /// use tool_runtime::models::{EmbedRequest, Embedder, Embeddings, ModelError};
 /// use tool_runtime::providers::Client;
-/// use tool_runtime::providers::codec::{DecodeError, EmbeddingCodec};
+/// use tool_runtime::providers::codec::{Api, DecodeError, EmbeddingCodec};
 ///
-/// #[derive(Clone, Debug)]
+/// #[derive(Clone, Debug, Default)]
 /// struct Vectors;
 ///
-/// impl EmbeddingCodec for Vectors {
-///     fn path(_model: &str) -> Vec<&str> {
+/// impl Api for Vectors {
+///     const ENV_PREFIX: &'static str = "VECTORS";
+///
+///     fn path(_model: &str, _is_streamed: bool) -> Vec<&str> {
 ///         vec!["embed"]
 ///     }
+/// }
 ///
-///     fn key_header(key: &str) -> (&'static str, String) {
-///         ("authorization", format!("Bearer {key}"))
-///     }
-///
+/// impl EmbeddingCodec for Vectors {
 ///     fn encode(
 ///         &self,
 ///         model: &str,
@@ -58,26 +56,14 @@ use tool_core::models::{EmbedLimits, EmbedPurpose, EmbedRequest, Embeddings, Mod
 /// # }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), ModelError> {
-/// let embedder = Client::with_embedding_codec("http://models.invalid/v1", "m", Vectors);
+/// let embedder: Client<Vectors> = Client::new("http://models.invalid/v1", "m");
 /// # let embedder = embedder.transport(Canned);
 /// let embeddings = embedder.embed(EmbedRequest::queries(&["Where is Oslo?"])).await?;
 /// assert_eq!(embeddings.vectors, [[0.6, 0.8]]);
 /// # Ok(())
 /// # }
 /// ```
-pub trait EmbeddingCodec: Clone + fmt::Debug + Send + Sync + 'static {
-    /// Hosts whose servers refuse every request without a key, subdomains included. Default: none.
-    const KEYED_HOSTS: &'static [&'static str] = &[];
-
-    /// Returns the path of a request, as segments below the base URL.
-    ///
-    /// A segment that begins with a colon is appended to the one before it without a slash, as in
-    /// `models/m:embed`.
-    fn path(model: &str) -> Vec<&str>;
-
-    /// Returns the name and the value of the header that carries a key.
-    fn key_header(key: &str) -> (&'static str, String);
-
+pub trait EmbeddingCodec: Api {
     /// Returns the limits of one request. Default: no limits.
     fn limits() -> EmbedLimits {
         EmbedLimits::default()

@@ -5,8 +5,8 @@
 //!
 //! 1. [`Codec::encode`] converts a [`ChatRequest`] into the JSON body of a request, the client adds
 //!    the extra options, and [`Codec::fit`] compares the body with what the model accepts.
-//! 2. The client adds the address ([`Codec::path`], [`Codec::query`]) and the key
-//!    ([`Codec::key_header`]), sends the request and retries it when that is safe.
+//! 2. The client adds the address ([`Api::path`], [`Codec::query`]) and the key
+//!    ([`Api::key_header`]), sends the request and retries it when that is safe.
 //! 3. A whole reply goes through [`Codec::decode`]. A streamed reply is split into messages as
 //!    [`Codec::FRAMING`] says, and [`Assemble::push`] receives each of them.
 //! 4. If the provider pauses a reply, [`Codec::resume`] encodes the request that continues it. The
@@ -29,23 +29,23 @@
 //! use serde_json::{Value, json};
 //! use tool_runtime::models::{Delta, DeltaSink, ModelError, NameRules, WireNames};
 //! use tool_runtime::providers::Client;
-//! use tool_runtime::providers::codec::{Assemble, Codec, DecodeError, Framing};
+//! use tool_runtime::providers::codec::{Api, Assemble, Codec, DecodeError, Framing};
 //! use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message};
 //!
-//! #[derive(Clone, Debug)]
+//! #[derive(Clone, Debug, Default)]
 //! struct Prompts;
 //!
-//! impl Codec for Prompts {
-//!     const NAME_RULES: NameRules = NameRules::OPENAI;
-//!     const FRAMING: Framing = Framing::Lines;
+//! impl Api for Prompts {
+//!     const ENV_PREFIX: &'static str = "PROMPTS";
 //!
 //!     fn path(_model: &str, _is_streamed: bool) -> Vec<&str> {
 //!         vec!["generate"]
 //!     }
+//! }
 //!
-//!     fn key_header(key: &str) -> (&'static str, String) {
-//!         ("authorization", format!("Bearer {key}"))
-//!     }
+//! impl Codec for Prompts {
+//!     const NAME_RULES: NameRules = NameRules::OPENAI;
+//!     const FRAMING: Framing = Framing::Lines;
 //!
 //!     fn encode(
 //!         &self,
@@ -115,7 +115,7 @@
 //! # }
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), ModelError> {
-//! let model = Client::with_codec("http://models.invalid/v1", "m", Prompts);
+//! let model: Client<Prompts> = Client::new("http://models.invalid/v1", "m");
 //! # let model = model.transport(Canned);
 //! let messages = [Message::user("Hi")];
 //! assert_eq!(model.reply(ChatRequest::new(&messages)).await?, ChatReply::text("Hello!"));
@@ -125,16 +125,16 @@
 //! # }
 //! ```
 
+mod api;
 mod arguments;
 mod content;
 mod embedding;
 mod ids;
 mod raw_json;
 
-use std::fmt;
-
 use serde_json::Value;
 
+pub use api::Api;
 pub use arguments::{arguments_object, arguments_text};
 pub use content::{encode_parts, encode_result};
 pub use embedding::EmbeddingCodec;
@@ -154,12 +154,12 @@ use tool_core::schema::Dialect;
 /// # #[cfg(feature = "anthropic")]
 /// # {
 /// use tool_runtime::providers::AnthropicMessages;
-/// use tool_runtime::providers::codec::Codec;
+/// use tool_runtime::providers::codec::{Codec, Framing};
 ///
-/// assert_eq!(AnthropicMessages::path("claude-sonnet-4-5", false), ["messages"]);
+/// assert_eq!(AnthropicMessages::FRAMING, Framing::Sse);
 /// # }
 /// ```
-pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
+pub trait Codec: Api {
     /// Rules of the API for the names of tools.
     const NAME_RULES: NameRules;
 
@@ -179,25 +179,10 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
     /// Schema dialect of the strict mode of the API. Default: `None`, the API has no strict mode.
     const STRICT_DIALECT: Option<Dialect> = None;
 
-    /// Hosts whose servers refuse every request without a key, subdomains included. Default: none.
-    ///
-    /// For these hosts, [`ChatModel::check`](tool_core::models::ChatModel::check) reports a missing
-    /// key.
-    const KEYED_HOSTS: &'static [&'static str] = &[];
-
-    /// Returns the path of a request, as segments below the base URL.
-    ///
-    /// A segment that begins with a colon is appended to the one before it without a slash, as in
-    /// `models/m:generate`.
-    fn path(model: &str, is_streamed: bool) -> Vec<&str>;
-
     /// Returns the query parameters of a request. Default: none.
     fn query(_is_streamed: bool) -> &'static [(&'static str, &'static str)] {
         &[]
     }
-
-    /// Returns the name and the value of the header that carries a key.
-    fn key_header(key: &str) -> (&'static str, String);
 
     /// Encodes the body of a request.
     ///

@@ -1,11 +1,11 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{GenerateContent, base_url, resource};
+use super::{GenerateContent, resource};
 use crate::client::Client;
-use crate::codec::{Codec, DecodeError, EmbeddingCodec};
+use crate::codec::{Api, DecodeError, EmbeddingCodec};
 use crate::embeddings::WireVector;
-use crate::shared::{Counts, Environment, set};
+use crate::shared::{Counts, set};
 use tool_core::message::Usage;
 use tool_core::models::{EmbedLimits, EmbedPurpose, EmbedRequest, Embeddings, ModelError};
 
@@ -38,7 +38,7 @@ pub type GeminiEmbedder = Client<BatchEmbedContents>;
 /// let embedder: Client<BatchEmbedContents> = GeminiEmbedder::new(base, "gemini-embedding-001");
 /// assert!(format!("{embedder:?}").contains("models/gemini-embedding-001:batchEmbedContents"));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct BatchEmbedContents;
 
@@ -57,17 +57,23 @@ struct WireEmbedding {
     values: WireVector,
 }
 
-impl EmbeddingCodec for BatchEmbedContents {
+impl Api for BatchEmbedContents {
+    const ENV_PREFIX: &'static str = GenerateContent::ENV_PREFIX;
+    const ENV_MODEL: &'static str = "EMBEDDING_MODEL";
+    const ENV_VERSION: Option<&'static str> = GenerateContent::ENV_VERSION;
+    const BASE_URL: Option<&'static str> = GenerateContent::BASE_URL;
     const KEYED_HOSTS: &'static [&'static str] = GenerateContent::KEYED_HOSTS;
 
-    fn path(model: &str) -> Vec<&str> {
+    fn path(model: &str, _: bool) -> Vec<&str> {
         resource(model).chain([":batchEmbedContents"]).collect()
     }
 
     fn key_header(key: &str) -> (&'static str, String) {
         GenerateContent::key_header(key)
     }
+}
 
+impl EmbeddingCodec for BatchEmbedContents {
     /// Returns the limits of a request: the API accepts 100 texts.
     fn limits() -> EmbedLimits {
         EmbedLimits::default().max_texts(100)
@@ -127,48 +133,4 @@ impl EmbeddingCodec for BatchEmbedContents {
 /// Returns whether a model distinguishes task types. The others expect prefixes instead.
 fn has_task_types(model: &str) -> bool {
     !resource(model).last().is_some_and(|name| name.starts_with("gemini-embedding-2"))
-}
-
-impl Client<BatchEmbedContents> {
-    /// Creates a client for a model at `base_url`, without a key.
-    ///
-    /// The base URL is used unchanged. Google's API needs the `/v1beta`.
-    ///
-    /// ```
-    /// use tool_runtime::models::Embedder;
-    /// use tool_runtime::providers::GeminiEmbedder;
-    ///
-    /// let base = "https://generativelanguage.googleapis.com/v1beta";
-    /// let embedder = GeminiEmbedder::new(base, "gemini-embedding-001").key("secret");
-    /// assert!(embedder.check().is_ok());
-    /// ```
-    pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
-        Self::with_embedding_codec(base_url.as_ref(), model, BatchEmbedContents)
-    }
-
-    /// Creates a client from the environment.
-    ///
-    /// | variable | meaning | default |
-    /// |---|---|---|
-    /// | `GEMINI_EMBEDDING_MODEL` | name of the model | required |
-    /// | `GEMINI_BASE_URL` | base URL; `/v1beta` is added if it has no version | Google's API |
-    /// | `GEMINI_API_KEY` | key | required if no base URL is set |
-    ///
-    /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
-    ///
-    /// ```no_run
-    /// use tool_runtime::models::{EmbedRequest, Embedder};
-    /// use tool_runtime::providers::GeminiEmbedder;
-    ///
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// let embedder = GeminiEmbedder::from_env()?;
-    /// let embeddings = embedder.embed(EmbedRequest::queries(&["Where is Oslo?"])).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn from_env() -> Result<Self, ModelError> {
-        let found = Environment::read_embedder("GEMINI")?;
-        Self::new(base_url(&found), found.model).optional_key(found.key).checked_embedder()
-    }
 }

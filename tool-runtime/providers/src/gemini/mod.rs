@@ -10,13 +10,11 @@ use serde_json::Value;
 
 pub use self::embeddings::{BatchEmbedContents, GeminiEmbedder};
 use super::client::Client;
-use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::codec::{Api, Assemble, Codec, DecodeError, Framing};
 use super::model_table::check_options;
-use super::shared::{Environment, set};
+use super::shared::set;
 use tool_core::message::AssistantPart;
 use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
-
-const OFFICIAL: &str = "https://generativelanguage.googleapis.com/v1beta";
 
 /// Client for the Gemini API, at Google or at a compatible server.
 ///
@@ -50,16 +48,14 @@ pub type Gemini = Client<GenerateContent>;
 ///     Gemini::new("https://generativelanguage.googleapis.com/v1beta", "gemini-3.5-flash");
 /// assert!(format!("{model:?}").contains("generativelanguage.googleapis.com"));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct GenerateContent;
 
-impl Codec for GenerateContent {
-    const NAME_RULES: NameRules = NameRules::GEMINI;
-    const FRAMING: Framing = Framing::Sse;
-    /// Google ends a reply with its token limit at the latest; this protects from other servers.
-    const MAX_CONTINUATIONS: u32 = 32;
-    const NESTED_OPTIONS: &'static [&'static str] = &["generationConfig", "toolConfig"];
+impl Api for GenerateContent {
+    const ENV_PREFIX: &'static str = "GEMINI";
+    const ENV_VERSION: Option<&'static str> = Some("v1beta");
+    const BASE_URL: Option<&'static str> = Some("https://generativelanguage.googleapis.com/v1beta");
     const KEYED_HOSTS: &'static [&'static str] = &["generativelanguage.googleapis.com"];
 
     /// Returns the path. A model name with a collection, such as `tunedModels/mine`, is used as it
@@ -69,12 +65,20 @@ impl Codec for GenerateContent {
         resource(model).chain([method]).collect()
     }
 
-    fn query(is_streamed: bool) -> &'static [(&'static str, &'static str)] {
-        if is_streamed { &[("alt", "sse")] } else { &[] }
-    }
-
     fn key_header(key: &str) -> (&'static str, String) {
         ("x-goog-api-key", key.to_owned())
+    }
+}
+
+impl Codec for GenerateContent {
+    const NAME_RULES: NameRules = NameRules::GEMINI;
+    const FRAMING: Framing = Framing::Sse;
+    /// Google ends a reply with its token limit at the latest; this protects from other servers.
+    const MAX_CONTINUATIONS: u32 = 32;
+    const NESTED_OPTIONS: &'static [&'static str] = &["generationConfig", "toolConfig"];
+
+    fn query(is_streamed: bool) -> &'static [(&'static str, &'static str)] {
+        if is_streamed { &[("alt", "sse")] } else { &[] }
     }
 
     fn encode(
@@ -113,90 +117,24 @@ impl Codec for GenerateContent {
     }
 }
 
-impl Client<GenerateContent> {
-    /// Creates a client for a model at `base_url`, without a key.
-    ///
-    /// The base URL is used unchanged. Google's API needs the `/v1beta`, as in
-    /// `https://generativelanguage.googleapis.com/v1beta`.
-    ///
-    /// ```
-    /// use tool_runtime::{Agent, Tools, providers::Gemini};
-    ///
-    /// let base_url = "https://generativelanguage.googleapis.com/v1beta";
-    /// let model = Gemini::new(base_url, "gemini-3.5-flash").key("secret");
-    /// let agent = Agent::new(model, Tools::new());
-    /// ```
-    pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
-        Self::with_codec(base_url.as_ref(), model, GenerateContent)
-    }
-
-    /// Creates a client from the environment.
-    ///
-    /// | variable | meaning | default |
-    /// |---|---|---|
-    /// | `GEMINI_MODEL` | name of the model | required |
-    /// | `GEMINI_BASE_URL` | base URL; `/v1beta` is added if it has no version | Google's API |
-    /// | `GEMINI_API_KEY` | key | required if no base URL is set |
-    ///
-    /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
-    ///
-    /// ```no_run
-    /// use tool_runtime::{Agent, Tools, providers::Gemini};
-    ///
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// // Reads `GEMINI_MODEL` and the other variables above.
-    /// let agent = Agent::new(Gemini::from_env()?, Tools::new());
-    /// println!("{}", agent.run("Hello!").await?);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn from_env() -> Result<Self, ModelError> {
-        let found = Environment::read("GEMINI")?;
-        Self::new(base_url(&found), found.model).optional_key(found.key).checked()
-    }
-}
-
 /// Returns the segments of the name of a model with its collection.
 fn resource(model: &str) -> impl Iterator<Item = &str> {
     let collection = (!model.contains('/')).then_some("models");
     collection.into_iter().chain(model.split('/'))
 }
 
-/// Returns the base URL that the environment sets.
-fn base_url(found: &Environment) -> String {
-    found.base_url.as_deref().map_or_else(|| OFFICIAL.to_owned(), with_version)
-}
-
-fn with_version(base: &str) -> String {
-    let base = base.trim_end_matches('/');
-    match base.rsplit('/').next() {
-        Some(last) if last.starts_with("v1") => base.to_owned(),
-        _ => format!("{base}/v1beta"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Codec, GenerateContent, with_version};
+    use super::{Api, GenerateContent};
 
     #[test]
-    fn request_paths_follow_model_and_base_url() {
+    fn request_path_follows_the_model() {
         for (model, is_streamed, path) in [
             ("gemini-3.5-flash", false, "models gemini-3.5-flash :generateContent"),
             ("models/gemini-3.5-flash", true, "models gemini-3.5-flash :streamGenerateContent"),
             ("tunedModels/mine", false, "tunedModels mine :generateContent"),
         ] {
             assert_eq!(GenerateContent::path(model, is_streamed).join(" "), path);
-        }
-        for (base, expected) in [
-            ("https://h", "https://h/v1beta"),
-            ("https://h/", "https://h/v1beta"),
-            ("https://h/gemini", "https://h/gemini/v1beta"),
-            ("https://h/v1beta/", "https://h/v1beta"),
-            ("https://h/v1", "https://h/v1"),
-        ] {
-            assert_eq!(with_version(base), expected);
         }
     }
 }

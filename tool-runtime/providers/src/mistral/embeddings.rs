@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
-use super::{MistralChat, OFFICIAL};
+use super::MistralChat;
 use crate::client::Client;
-use crate::codec::{Codec, DecodeError, EmbeddingCodec};
+use crate::codec::{Api, DecodeError, EmbeddingCodec};
 use crate::embeddings::decode_list;
-use crate::shared::{Environment, set};
+use crate::shared::set;
 use tool_core::models::{EmbedLimits, EmbedRequest, Embeddings, ModelError};
 
 /// Client for Mistral's embeddings.
@@ -30,21 +30,22 @@ pub type MistralEmbedder = Client<MistralEmbeddings>;
 ///     MistralEmbedder::new("https://api.mistral.ai/v1", "mistral-embed");
 /// assert!(format!("{embedder:?}").contains("api.mistral.ai/v1/embeddings"));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct MistralEmbeddings;
 
-impl EmbeddingCodec for MistralEmbeddings {
+impl Api for MistralEmbeddings {
+    const ENV_PREFIX: &'static str = MistralChat::ENV_PREFIX;
+    const ENV_MODEL: &'static str = "EMBEDDING_MODEL";
+    const BASE_URL: Option<&'static str> = MistralChat::BASE_URL;
     const KEYED_HOSTS: &'static [&'static str] = MistralChat::KEYED_HOSTS;
 
-    fn path(_: &str) -> Vec<&str> {
+    fn path(_: &str, _: bool) -> Vec<&str> {
         vec!["embeddings"]
     }
+}
 
-    fn key_header(key: &str) -> (&'static str, String) {
-        MistralChat::key_header(key)
-    }
-
+impl EmbeddingCodec for MistralEmbeddings {
     /// Returns the limits of a request. Mistral accepts 256 texts with 16,384 tokens in all; the
     /// limit assumes three bytes for a token, and the client halves batches that are refused.
     fn limits() -> EmbedLimits {
@@ -66,47 +67,5 @@ impl EmbeddingCodec for MistralEmbeddings {
 
     fn decode(&self, body: &str) -> Result<Embeddings, DecodeError> {
         decode_list(body)
-    }
-}
-
-impl Client<MistralEmbeddings> {
-    /// Creates a client for a model at `base_url`, without a key.
-    ///
-    /// ```
-    /// use tool_runtime::models::Embedder;
-    /// use tool_runtime::providers::MistralEmbedder;
-    ///
-    /// let embedder = MistralEmbedder::new("https://api.mistral.ai/v1", "mistral-embed");
-    /// assert!(embedder.key("secret").check().is_ok());
-    /// ```
-    pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
-        Self::with_embedding_codec(base_url.as_ref(), model, MistralEmbeddings)
-    }
-
-    /// Creates a client from the environment.
-    ///
-    /// | variable | meaning | default |
-    /// |---|---|---|
-    /// | `MISTRAL_EMBEDDING_MODEL` | name of the model | required |
-    /// | `MISTRAL_BASE_URL` | base URL | Mistral's API |
-    /// | `MISTRAL_API_KEY` | key | required if no base URL is set |
-    ///
-    /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
-    ///
-    /// ```no_run
-    /// use tool_runtime::models::{EmbedRequest, Embedder};
-    /// use tool_runtime::providers::MistralEmbedder;
-    ///
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// let embedder = MistralEmbedder::from_env()?;
-    /// let embeddings = embedder.embed(EmbedRequest::queries(&["Where is Oslo?"])).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn from_env() -> Result<Self, ModelError> {
-        let found = Environment::read_embedder("MISTRAL")?;
-        let base = found.base_url.as_deref().unwrap_or(OFFICIAL);
-        Self::new(base, found.model).optional_key(found.key).checked_embedder()
     }
 }

@@ -10,12 +10,9 @@ use self::decode::MistralContent;
 pub use self::embeddings::{MistralEmbedder, MistralEmbeddings};
 use super::chat;
 use super::client::Client;
-use super::codec::{Assemble, Codec, DecodeError, Framing};
-use super::shared::Environment;
+use super::codec::{Api, Assemble, Codec, DecodeError, Framing};
 use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 use tool_core::schema::Dialect;
-
-const OFFICIAL: &str = "https://api.mistral.ai/v1";
 
 /// Client for Mistral's chat completions.
 ///
@@ -43,23 +40,24 @@ pub type Mistral = Client<MistralChat>;
 ///     Mistral::new("https://api.mistral.ai/v1", "mistral-medium-latest");
 /// assert!(format!("{model:?}").contains("api.mistral.ai"));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct MistralChat;
 
-impl Codec for MistralChat {
-    const NAME_RULES: NameRules = NameRules::OPENAI;
-    const STRICT_DIALECT: Option<Dialect> = Some(Dialect::OpenAiStrict);
-    const FRAMING: Framing = Framing::Sse;
+impl Api for MistralChat {
+    const ENV_PREFIX: &'static str = "MISTRAL";
+    const BASE_URL: Option<&'static str> = Some("https://api.mistral.ai/v1");
     const KEYED_HOSTS: &'static [&'static str] = &["api.mistral.ai"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {
         vec!["chat", "completions"]
     }
+}
 
-    fn key_header(key: &str) -> (&'static str, String) {
-        ("authorization", format!("Bearer {key}"))
-    }
+impl Codec for MistralChat {
+    const NAME_RULES: NameRules = NameRules::OPENAI;
+    const STRICT_DIALECT: Option<Dialect> = Some(Dialect::OpenAiStrict);
+    const FRAMING: Framing = Framing::Sse;
 
     fn encode(
         &self,
@@ -77,50 +75,5 @@ impl Codec for MistralChat {
 
     fn assembler(&self, names: WireNames) -> impl Assemble + use<> {
         chat::Assembler::<MistralContent>::new(names)
-    }
-}
-
-impl Client<MistralChat> {
-    /// Creates a client for a model at `base_url`, without a key.
-    ///
-    /// The base URL is used unchanged. Most servers need the `/v1`, as in
-    /// `https://api.mistral.ai/v1`.
-    ///
-    /// ```
-    /// use tool_runtime::{Agent, Tools, providers::Mistral};
-    ///
-    /// let base_url = "https://api.mistral.ai/v1";
-    /// let model = Mistral::new(base_url, "mistral-medium-latest").key("secret");
-    /// let agent = Agent::new(model, Tools::new());
-    /// ```
-    pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
-        Self::with_codec(base_url.as_ref(), model, MistralChat)
-    }
-
-    /// Creates a client from the environment.
-    ///
-    /// | variable | meaning | default |
-    /// |---|---|---|
-    /// | `MISTRAL_MODEL` | name of the model | required |
-    /// | `MISTRAL_BASE_URL` | base URL | Mistral's API |
-    /// | `MISTRAL_API_KEY` | key | required if no base URL is set |
-    ///
-    /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
-    ///
-    /// ```no_run
-    /// use tool_runtime::{Agent, Tools, providers::Mistral};
-    ///
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// // Reads `MISTRAL_MODEL` and the other variables above.
-    /// let agent = Agent::new(Mistral::from_env()?, Tools::new());
-    /// println!("{}", agent.run("Hello!").await?);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn from_env() -> Result<Self, ModelError> {
-        let found = Environment::read("MISTRAL")?;
-        let base = found.base_url.as_deref().unwrap_or(OFFICIAL);
-        Self::new(base, found.model).optional_key(found.key).checked()
     }
 }

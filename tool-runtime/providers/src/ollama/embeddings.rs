@@ -1,11 +1,11 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{OllamaChat, read_environment};
+use super::OllamaChat;
 use crate::client::Client;
-use crate::codec::{Codec, DecodeError, EmbeddingCodec};
+use crate::codec::{Api, DecodeError, EmbeddingCodec};
 use crate::embeddings::WireVector;
-use crate::shared::{EMBEDDING_MODEL, count, set};
+use crate::shared::{count, set};
 use tool_core::message::Usage;
 use tool_core::models::{EmbedLimits, EmbedRequest, Embeddings, ModelError};
 
@@ -37,7 +37,7 @@ pub type OllamaEmbedder = Client<OllamaEmbed>;
 /// let embedder: Client<OllamaEmbed> = OllamaEmbedder::new("http://127.0.0.1:11434", "bge-m3");
 /// assert!(format!("{embedder:?}").contains("http://127.0.0.1:11434/api/embed"));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct OllamaEmbed;
 
@@ -49,17 +49,18 @@ struct WireResponse {
     error: Option<Value>,
 }
 
-impl EmbeddingCodec for OllamaEmbed {
+impl Api for OllamaEmbed {
+    const ENV_PREFIX: &'static str = OllamaChat::ENV_PREFIX;
+    const ENV_MODEL: &'static str = "EMBEDDING_MODEL";
+    const BASE_URL: Option<&'static str> = OllamaChat::BASE_URL;
     const KEYED_HOSTS: &'static [&'static str] = OllamaChat::KEYED_HOSTS;
 
-    fn path(_: &str) -> Vec<&str> {
+    fn path(_: &str, _: bool) -> Vec<&str> {
         vec!["api", "embed"]
     }
+}
 
-    fn key_header(key: &str) -> (&'static str, String) {
-        OllamaChat::key_header(key)
-    }
-
+impl EmbeddingCodec for OllamaEmbed {
     /// Returns the limits of a request. Ollama has none, but a machine without a graphics card
     /// needs seconds for a batch of this size.
     fn limits() -> EmbedLimits {
@@ -91,46 +92,5 @@ impl EmbeddingCodec for OllamaEmbed {
         let input = response.prompt_eval_count.as_ref().and_then(count);
         embeddings.usage = input.map(|input| Usage::new(input, 0));
         Ok(embeddings)
-    }
-}
-
-impl Client<OllamaEmbed> {
-    /// Creates a client for a model at `base_url`, such as `http://127.0.0.1:11434`.
-    ///
-    /// ```
-    /// use tool_runtime::models::Embedder;
-    /// use tool_runtime::providers::OllamaEmbedder;
-    ///
-    /// let embedder = OllamaEmbedder::new("http://127.0.0.1:11434", "embeddinggemma");
-    /// assert_eq!(embedder.with_dimensions(256).id(), "embeddinggemma/256");
-    /// ```
-    pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
-        Self::with_embedding_codec(base_url.as_ref(), model, OllamaEmbed)
-    }
-
-    /// Creates a client from the environment.
-    ///
-    /// | variable | meaning | default |
-    /// |---|---|---|
-    /// | `OLLAMA_EMBEDDING_MODEL` | name of the model | required |
-    /// | `OLLAMA_BASE_URL` | base URL | `http://127.0.0.1:11434` |
-    /// | `OLLAMA_API_KEY` | key | none |
-    ///
-    /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
-    ///
-    /// ```no_run
-    /// use tool_runtime::models::{EmbedRequest, Embedder};
-    /// use tool_runtime::providers::OllamaEmbedder;
-    ///
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// let embedder = OllamaEmbedder::from_env()?;
-    /// let embeddings = embedder.embed(EmbedRequest::queries(&["Where is Oslo?"])).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn from_env() -> Result<Self, ModelError> {
-        let (base, found) = read_environment(EMBEDDING_MODEL)?;
-        Self::new(base, found.model).optional_key(found.key).checked_embedder()
     }
 }

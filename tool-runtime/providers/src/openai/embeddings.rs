@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
-use super::{ChatCompletions, OFFICIAL};
+use super::ChatCompletions;
 use crate::client::Client;
-use crate::codec::{Codec, DecodeError, EmbeddingCodec};
+use crate::codec::{Api, DecodeError, EmbeddingCodec};
 use crate::embeddings::decode_list;
-use crate::shared::{Environment, set};
+use crate::shared::set;
 use tool_core::models::{EmbedLimits, EmbedRequest, Embeddings, ModelError};
 
 /// Client for OpenAI's embeddings, at OpenAI or at a compatible server such as vLLM, llama.cpp or
@@ -36,21 +36,22 @@ pub type OpenAiEmbedder = Client<OpenAiEmbeddings>;
 /// let embedder: Client<OpenAiEmbeddings> = OpenAiEmbedder::new("http://127.0.0.1:8080/v1", "bge");
 /// assert!(format!("{embedder:?}").contains("http://127.0.0.1:8080/v1/embeddings"));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct OpenAiEmbeddings;
 
-impl EmbeddingCodec for OpenAiEmbeddings {
+impl Api for OpenAiEmbeddings {
+    const ENV_PREFIX: &'static str = ChatCompletions::ENV_PREFIX;
+    const ENV_MODEL: &'static str = "EMBEDDING_MODEL";
+    const BASE_URL: Option<&'static str> = ChatCompletions::BASE_URL;
     const KEYED_HOSTS: &'static [&'static str] = ChatCompletions::KEYED_HOSTS;
 
-    fn path(_: &str) -> Vec<&str> {
+    fn path(_: &str, _: bool) -> Vec<&str> {
         vec!["embeddings"]
     }
+}
 
-    fn key_header(key: &str) -> (&'static str, String) {
-        ChatCompletions::key_header(key)
-    }
-
+impl EmbeddingCodec for OpenAiEmbeddings {
     /// Returns the limits of a request. OpenAI accepts 2,048 texts with 300,000 tokens in all, and
     /// no token is shorter than a byte. With more texts, a response could exceed the limit of
     /// 32 MiB.
@@ -73,51 +74,5 @@ impl EmbeddingCodec for OpenAiEmbeddings {
 
     fn decode(&self, body: &str) -> Result<Embeddings, DecodeError> {
         decode_list(body)
-    }
-}
-
-impl Client<OpenAiEmbeddings> {
-    /// Creates a client for a model at `base_url`, without a key.
-    ///
-    /// The base URL is used unchanged. Most servers need the `/v1`, as in
-    /// `http://127.0.0.1:8080/v1`.
-    ///
-    /// ```
-    /// use tool_runtime::models::Embedder;
-    /// use tool_runtime::providers::OpenAiEmbedder;
-    ///
-    /// let embedder = OpenAiEmbedder::new("https://api.openai.com/v1", "text-embedding-3-small");
-    /// assert!(embedder.check().is_err(), "the key is missing");
-    /// assert!(embedder.key("secret").check().is_ok());
-    /// ```
-    pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
-        Self::with_embedding_codec(base_url.as_ref(), model, OpenAiEmbeddings)
-    }
-
-    /// Creates a client from the environment.
-    ///
-    /// | variable | meaning | default |
-    /// |---|---|---|
-    /// | `OPENAI_EMBEDDING_MODEL` | name of the model | required |
-    /// | `OPENAI_BASE_URL` | base URL | OpenAI's API |
-    /// | `OPENAI_API_KEY` | key | required if no base URL is set |
-    ///
-    /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
-    ///
-    /// ```no_run
-    /// use tool_runtime::models::{EmbedRequest, Embedder};
-    /// use tool_runtime::providers::OpenAiEmbedder;
-    ///
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// let embedder = OpenAiEmbedder::from_env()?;
-    /// let embeddings = embedder.embed(EmbedRequest::queries(&["Where is Oslo?"])).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn from_env() -> Result<Self, ModelError> {
-        let found = Environment::read_embedder("OPENAI")?;
-        let base = found.base_url.as_deref().unwrap_or(OFFICIAL);
-        Self::new(base, found.model).optional_key(found.key).checked_embedder()
     }
 }

@@ -11,13 +11,11 @@ use self::decode::OpenAiContent;
 pub use self::embeddings::{OpenAiEmbedder, OpenAiEmbeddings};
 use super::chat;
 use super::client::Client;
-use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::codec::{Api, Assemble, Codec, DecodeError, Framing};
 use super::model_table::{check_options, fit_chat_tools};
-use super::shared::{Environment, set};
+use super::shared::set;
 use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 use tool_core::schema::Dialect;
-
-pub(super) const OFFICIAL: &str = "https://api.openai.com/v1";
 
 /// Returns whether the base URL is one of OpenAI's own hosts, regional ones included.
 pub(super) fn is_official(base_url: &str) -> bool {
@@ -51,26 +49,31 @@ pub type OpenAi = Client<ChatCompletions>;
 /// let model: Client<ChatCompletions> = OpenAi::new("http://127.0.0.1:8080/v1", "qwen2.5-coder");
 /// assert!(format!("{model:?}").contains("127.0.0.1:8080"));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ChatCompletions {
     /// Selects the name of the token limit: OpenAI's is `max_completion_tokens`, that of compatible
     /// servers is `max_tokens`.
     is_official: bool,
 }
 
-impl Codec for ChatCompletions {
-    const NAME_RULES: NameRules = NameRules::OPENAI;
-    const STRICT_DIALECT: Option<Dialect> = Some(Dialect::OpenAiStrict);
-    const FRAMING: Framing = Framing::Sse;
+impl Api for ChatCompletions {
+    const ENV_PREFIX: &'static str = "OPENAI";
+    const BASE_URL: Option<&'static str> = Some("https://api.openai.com/v1");
     const KEYED_HOSTS: &'static [&'static str] = &["api.openai.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {
         vec!["chat", "completions"]
     }
 
-    fn key_header(key: &str) -> (&'static str, String) {
-        ("authorization", format!("Bearer {key}"))
+    fn for_server(self, base_url: &str) -> Self {
+        Self { is_official: is_official(base_url) }
     }
+}
+
+impl Codec for ChatCompletions {
+    const NAME_RULES: NameRules = NameRules::OPENAI;
+    const STRICT_DIALECT: Option<Dialect> = Some(Dialect::OpenAiStrict);
+    const FRAMING: Framing = Framing::Sse;
 
     fn encode(
         &self,
@@ -105,85 +108,9 @@ impl Codec for ChatCompletions {
     }
 }
 
-impl Client<ChatCompletions> {
-    /// Creates a client for a model at `base_url`, without a key.
-    ///
-    /// The base URL is used unchanged. Most servers need the `/v1`, as in
-    /// `http://127.0.0.1:8080/v1`. A malformed URL is reported by
-    /// [`check`](tool_core::ChatModel::check), or else by the first request.
-    ///
-    /// Proxies come from the environment (`HTTPS_PROXY` and the like), except for a server on this
-    /// machine. Redirects are not followed.
-    ///
-    /// ```
-    /// use tool_runtime::{Agent, Tools, providers::OpenAi};
-    ///
-    /// let model = OpenAi::new("https://api.openai.com/v1", "gpt-5-mini").key("secret");
-    /// let agent = Agent::new(model, Tools::new());
-    /// ```
-    pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
-        let is_official = is_official(base_url.as_ref());
-        Self::with_codec(base_url.as_ref(), model, ChatCompletions { is_official })
-    }
-
-    /// Creates a client from the environment.
-    ///
-    /// | variable | meaning | default |
-    /// |---|---|---|
-    /// | `OPENAI_MODEL` | name of the model | required |
-    /// | `OPENAI_BASE_URL` | base URL | OpenAI's API |
-    /// | `OPENAI_API_KEY` | key | required if no base URL is set |
-    ///
-    /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
-    ///
-    /// ```no_run
-    /// use tool_runtime::{Agent, Tools, providers::OpenAi};
-    ///
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// // Reads `OPENAI_MODEL` and the other variables above.
-    /// let agent = Agent::new(OpenAi::from_env()?, Tools::new());
-    /// println!("{}", agent.run("Hello!").await?);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn from_env() -> Result<Self, ModelError> {
-        Self::from_environment(Environment::read("OPENAI")?)
-    }
-
-    fn from_environment(found: Environment) -> Result<Self, ModelError> {
-        let base = found.base_url.as_deref().unwrap_or(OFFICIAL);
-        Self::new(base, found.model).optional_key(found.key).checked()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Environment, OpenAi, is_official};
-
-    #[test]
-    fn environment_sets_model_base_url_and_key() {
-        let read = |set: &[(&str, &str)]| {
-            let find = |name: &str| set.iter().find(|(known, _)| *known == name);
-            let value = |name: &str| find(name).map(|(_, value)| (*value).to_owned());
-            OpenAi::from_environment(Environment::from_variables("OPENAI", "MODEL", value)?)
-        };
-        let unset = read(&[("OPENAI_API_KEY", "secret")]).unwrap_err();
-        assert!(unset.to_string().contains("OPENAI_MODEL"), "{unset}");
-        let unset = read(&[("OPENAI_MODEL", "m")]).unwrap_err();
-        assert!(unset.to_string().contains("OPENAI_API_KEY"), "{unset}");
-
-        let wrong = read(&[("OPENAI_MODEL", "m"), ("OPENAI_BASE_URL", "localhost:1/v1")]);
-        assert!(wrong.unwrap_err().to_string().contains("`localhost:1/v1`"));
-
-        let local = read(&[("OPENAI_MODEL", "m"), ("OPENAI_BASE_URL", "http://[::1]:1/v1/")]);
-        let debug = format!("{:?}", local.unwrap());
-        assert!(debug.contains("http://[::1]:1/v1/chat/completions"), "{debug}");
-
-        let official = read(&[("OPENAI_MODEL", "m"), ("OPENAI_API_KEY", "secret")]).unwrap();
-        let debug = format!("{official:?}");
-        assert!(debug.contains("api.openai.com") && !debug.contains("secret"), "{debug}");
-    }
+    use super::is_official;
 
     #[test]
     fn official_hosts_are_recognized() {

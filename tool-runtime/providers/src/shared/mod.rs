@@ -1,12 +1,10 @@
 //! Helpers that the built-in codecs and clients share.
 
 mod counts;
-mod environment;
 
 use serde_json::Value;
 
 pub(crate) use counts::{Counts, count};
-pub(crate) use environment::{EMBEDDING_MODEL, Environment};
 
 /// Text of the user message that opens a conversation which has none: no provider accepts a
 /// conversation that begins with the model, or one without messages.

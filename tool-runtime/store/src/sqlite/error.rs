@@ -31,7 +31,7 @@ pub enum OpenError {
     UnsupportedVersion {
         /// Path of the file.
         path: PathBuf,
-        /// The part of the program that has the tables, such as `sessions`.
+        /// The part of the program that has the tables, such as `tool_sessions`.
         part: String,
         /// Version of the tables.
         version: usize,

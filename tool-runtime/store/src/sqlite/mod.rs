@@ -12,6 +12,7 @@
 //! Other parts of a program keep tables of their own in the file (`tables.rs`).
 
 mod error;
+mod migrations;
 mod names;
 mod open;
 mod read_only;

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::error::{OpenError, OpenFailure};
+use super::migrations::migrate;
 use super::read_only;
-use super::schema::migrate;
+use super::schema::{MIGRATIONS, PART};
 
 /// The time that a writer waits for another one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -36,7 +37,7 @@ fn open_file(path: &Path) -> Result<Connection, OpenFailure> {
     super::tests::kills::stop_at_statement(&mut connection);
     connection.busy_timeout(BUSY_TIMEOUT)?;
     // Before any change, because the file may belong to another program.
-    migrate(&mut connection)?;
+    migrate(&mut connection, PART, &MIGRATIONS)?;
     match enable_wal(&connection) {
         // A read-only file keeps the log that it was written with.
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {
@@ -53,7 +54,7 @@ fn open_file(path: &Path) -> Result<Connection, OpenFailure> {
 pub(super) fn in_memory() -> Result<Connection, OpenError> {
     let open = || {
         let mut connection = Connection::open_in_memory()?;
-        migrate(&mut connection)?;
+        migrate(&mut connection, PART, &MIGRATIONS)?;
         Ok(connection)
     };
     open().map_err(|failure: OpenFailure| failure.at(Path::new(":memory:")))

@@ -6,7 +6,8 @@ use std::path::Path;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::error::OpenFailure;
-use super::schema::{self, MIGRATIONS, check_application, version};
+use super::migrations::{is_store, migrate, unsupported, version};
+use super::schema::{MIGRATIONS, PART};
 
 /// Returns whether a file could not be opened because it, or its folder, can't be written.
 pub(super) fn is_read_only(failure: &OpenFailure) -> bool {
@@ -24,17 +25,13 @@ pub(super) fn open(path: &Path) -> Result<Connection, OpenFailure> {
 
 pub(super) fn open_with(path: &Path, migrations: &[&str]) -> Result<Connection, OpenFailure> {
     let connection = open_at(path)?;
-    match version(&connection)? {
-        0 => Err(OpenFailure::NotAStoreFile),
-        newest if newest == migrations.len() => {
-            check_application(&connection)?;
-            Ok(connection)
-        }
-        newer if newer > migrations.len() => Err(schema::unsupported(newer, migrations.len())),
-        earlier => {
-            check_application(&connection)?;
-            migrated_copy(path, migrations, earlier)
-        }
+    if !is_store(&connection)? {
+        return Err(OpenFailure::NotAStoreFile);
+    }
+    match version(&connection, PART)? {
+        newest if newest == migrations.len() => Ok(connection),
+        newer if newer > migrations.len() => Err(unsupported(PART, newer, migrations)),
+        earlier => migrated_copy(path, migrations, earlier),
     }
 }
 
@@ -56,13 +53,13 @@ fn migrated_copy(
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut copy = Connection::open_with_flags(":memory:", flags)?;
-    schema::apply(&mut copy, migrations.get(..version).unwrap_or_default())?;
+    migrate(&mut copy, PART, migrations.get(..version).unwrap_or_default())?;
     copy.execute("ATTACH ?1 AS file", (uri(path),))?;
     for table in ["sessions", "messages", "names"] {
         copy.execute(&format!("REPLACE INTO {table} SELECT * FROM file.{table}"), ())?;
     }
     copy.execute("DETACH file", ())?;
-    schema::apply(&mut copy, migrations)?;
+    migrate(&mut copy, PART, migrations)?;
     // What is written to the copy would be lost.
     copy.pragma_update(None, "query_only", true)?;
     Ok(copy)

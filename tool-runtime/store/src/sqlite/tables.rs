@@ -3,19 +3,11 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::task::{JoinError, spawn_blocking};
 
 use super::error::OpenFailure;
-
-/// Records which migrations of which part were run. It is not part of the tables of sessions, so
-/// that a file without other parts keeps its version.
-const VERSIONS: &str = "
-    CREATE TABLE IF NOT EXISTS table_versions (
-        part TEXT PRIMARY KEY,
-        version INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID;
-";
+use super::migrations::migrate;
 
 /// Tables of one part of a program, in the file of an [`Sqlite`](super::Sqlite) store.
 ///
@@ -170,46 +162,4 @@ impl fmt::Debug for SqliteTables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteTables").field("part", &self.part).finish_non_exhaustive()
     }
-}
-
-/// Runs the missing migrations of a part in one transaction.
-fn migrate(
-    connection: &mut Connection,
-    part: &str,
-    migrations: &[&str],
-) -> Result<(), OpenFailure> {
-    // Without a write, so that a read-only file can be read.
-    if version(connection, part)? == Some(migrations.len()) {
-        return Ok(());
-    }
-    // Another process may migrate the tables too; the second one finds it done.
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(VERSIONS)?;
-    let version = version(&transaction, part)?.unwrap_or_default();
-    let Some(missing) = migrations.get(version..) else {
-        return Err(OpenFailure::UnsupportedVersion {
-            part: part.to_owned(),
-            version,
-            supported: migrations.len(),
-        });
-    };
-    for migration in missing {
-        transaction.execute_batch(migration)?;
-    }
-    let record = "INSERT OR REPLACE INTO table_versions VALUES (?1, ?2)";
-    transaction.execute(record, (part, i64::try_from(migrations.len()).unwrap_or(i64::MAX)))?;
-    Ok(transaction.commit()?)
-}
-
-fn version(connection: &Connection, part: &str) -> Result<Option<usize>, OpenFailure> {
-    let exists = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'table_versions'";
-    if connection.query_row(exists, (), |_| Ok(())).optional()?.is_none() {
-        return Ok(None);
-    }
-    let version = "SELECT version FROM table_versions WHERE part = ?1";
-    let version: Option<i64> =
-        connection.query_row(version, [part], |row| row.get(0)).optional()?;
-    version
-        .map(|version| usize::try_from(version).map_err(|_| OpenFailure::NotAStoreFile))
-        .transpose()
 }

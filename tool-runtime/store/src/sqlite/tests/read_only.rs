@@ -4,7 +4,8 @@ use rusqlite::Connection;
 
 use super::folder::Folder;
 use crate::sqlite::error::OpenFailure;
-use crate::sqlite::schema::MIGRATIONS;
+use crate::sqlite::migrations::migrate;
+use crate::sqlite::schema::{MIGRATIONS, PART};
 use crate::sqlite::{Sqlite, read_only};
 use tool_core::agent::session::{SessionError, SessionQuery, SessionStore, SessionWrite};
 use tool_core::message::Message;
@@ -64,11 +65,13 @@ fn other_files_that_cannot_be_written_are_refused() {
     let folder = Folder::new();
     assert!(matches!(read_only::open(&folder.file()), Err(OpenFailure::Sqlite(_))));
     let other = Connection::open(folder.file()).unwrap();
-    other.execute_batch("CREATE TABLE t (x); PRAGMA user_version = 1").unwrap();
+    other.execute_batch("CREATE TABLE t (x)").unwrap();
     drop(other);
     assert!(matches!(read_only::open(&folder.file()), Err(OpenFailure::NotAStoreFile)));
-    let newer = Connection::open(folder.file()).unwrap();
-    newer.execute_batch("PRAGMA user_version = 7").unwrap();
+    fs::remove_file(folder.file()).unwrap();
+    let mut newer = Connection::open(folder.file()).unwrap();
+    migrate(&mut newer, PART, &[]).unwrap();
+    newer.execute("UPDATE table_versions SET version = 7", ()).unwrap();
     drop(newer);
     let error = read_only::open(&folder.file()).unwrap_err();
     assert!(matches!(error, OpenFailure::UnsupportedVersion { version: 7, .. }), "{error:?}");

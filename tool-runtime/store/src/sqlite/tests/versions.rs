@@ -4,7 +4,8 @@ use rusqlite::Connection;
 
 use super::folder::Folder;
 use crate::sqlite::error::OpenFailure;
-use crate::sqlite::schema::apply;
+use crate::sqlite::migrations::migrate;
+use crate::sqlite::schema::PART;
 use crate::sqlite::{OpenError, Sqlite};
 
 const MIGRATIONS: [&str; 3] = [
@@ -18,11 +19,11 @@ fn any_version_migrates_to_the_newest() {
     for age in 0..=MIGRATIONS.len() {
         let mut connection = Connection::open_in_memory().unwrap();
         if age > 0 {
-            apply(&mut connection, &MIGRATIONS[..age]).unwrap();
+            migrate(&mut connection, "part", &MIGRATIONS[..age]).unwrap();
             connection.execute("INSERT INTO a (x) VALUES (21)", ()).unwrap();
         }
         for _ in 0..2 {
-            apply(&mut connection, &MIGRATIONS).unwrap();
+            migrate(&mut connection, "part", &MIGRATIONS).unwrap();
         }
         let highest: Option<i64> =
             connection.query_row("SELECT max(y) FROM a", (), |row| row.get(0)).unwrap();
@@ -33,11 +34,11 @@ fn any_version_migrates_to_the_newest() {
 #[test]
 fn failing_migration_changes_nothing() {
     let mut connection = Connection::open_in_memory().unwrap();
-    apply(&mut connection, &MIGRATIONS[..1]).unwrap();
+    migrate(&mut connection, "part", &MIGRATIONS[..1]).unwrap();
     let failing = [MIGRATIONS[0], "ALTER TABLE a ADD COLUMN y; SELECT no FROM such"];
-    let error = apply(&mut connection, &failing).unwrap_err();
+    let error = migrate(&mut connection, "part", &failing).unwrap_err();
     assert!(matches!(error, OpenFailure::Sqlite(_)), "{error:?}");
-    apply(&mut connection, &MIGRATIONS).unwrap();
+    migrate(&mut connection, "part", &MIGRATIONS).unwrap();
 }
 
 #[tokio::test]
@@ -45,7 +46,7 @@ async fn newer_file_is_unchanged() {
     let folder = Folder::new();
     drop(Sqlite::open(folder.file()).await.unwrap());
     let newer = Connection::open(folder.file()).unwrap();
-    newer.pragma_update(None, "user_version", 7).unwrap();
+    newer.execute("UPDATE table_versions SET version = 7 WHERE part = ?1", [PART]).unwrap();
     drop(newer);
     let before = fs::read(folder.file()).unwrap();
     let error = Sqlite::open(folder.file()).await.unwrap_err();
@@ -62,10 +63,10 @@ async fn file_of_another_program_is_unchanged() {
     let tables = |connection: &Connection| {
         connection.execute_batch("CREATE TABLE sessions (mine)").unwrap();
     };
-    let version = |connection: &Connection| {
-        connection.execute_batch("CREATE TABLE t (x); PRAGMA user_version = 1").unwrap();
+    let application = |connection: &Connection| {
+        connection.execute_batch("PRAGMA application_id = 1").unwrap();
     };
-    for make in [tables, version] {
+    for make in [tables, application] {
         let folder = Folder::new();
         make(&Connection::open(folder.file()).unwrap());
         let before = fs::read(folder.file()).unwrap();

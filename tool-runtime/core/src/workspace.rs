@@ -1,6 +1,7 @@
 //! Items that the other crates of the workspace use beside the public API. They are not part of it
 //! and can change in any release.
 
+pub use crate::dispatch::policy::retry::backoff;
 pub use crate::event::money::format_amount;
 pub use crate::guard::BoxFuture;
 pub use crate::message::first_bytes::first_bytes;

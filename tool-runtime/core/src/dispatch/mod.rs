@@ -32,7 +32,7 @@ mod host;
 mod limits;
 mod memo;
 mod plan;
-mod policy;
+pub(crate) mod policy;
 mod redaction;
 mod rules;
 mod runs;

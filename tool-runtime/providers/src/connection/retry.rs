@@ -1,18 +1,18 @@
 //! Retry policy of requests.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use tool_core::__workspace::backoff;
 use tool_core::models::ModelError;
 
-const FIRST: Duration = Duration::from_millis(500);
-const LONGEST: Duration = Duration::from_secs(30);
+/// The first pause, and the longest.
+const PAUSES: RangeInclusive<Duration> = Duration::from_millis(500)..=Duration::from_secs(30);
 
 /// Returns the pause before the next attempt, or `None` if there is none.
 ///
-/// `attempts` of `max_attempts` were made, and the last one failed with `error`. The pause doubles
-/// with each attempt; `jitter`, from 0 to 1, shortens it by up to a half. If the provider asked for
-/// a delay, the pause is at least that long; if that exceeds the longest pause, there is no other
-/// attempt.
+/// `attempts` of `max_attempts` were made, and the last one failed with `error`. `jitter` and the
+/// delay that the provider asked for change the pause as in [`backoff`].
 pub(crate) fn pause_before_next(
     error: &ModelError,
     attempts: u32,
@@ -28,10 +28,7 @@ pub(crate) fn pause_before_next(
     if !error.is_transient() || attempts >= max_attempts {
         return None;
     }
-    let whole = FIRST.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(LONGEST);
-    let pause = whole.mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 2.0);
-    let requested = requested.unwrap_or_default();
-    (requested <= LONGEST).then(|| pause.max(requested))
+    backoff(PAUSES, attempts, jitter, requested.unwrap_or_default())
 }
 
 #[cfg(test)]

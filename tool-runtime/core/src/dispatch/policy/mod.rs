@@ -14,7 +14,7 @@ mod breaker;
 mod cap;
 mod config;
 mod permission;
-mod retry;
+pub(crate) mod retry;
 mod strings;
 mod window;
 

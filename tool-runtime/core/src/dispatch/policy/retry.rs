@@ -1,3 +1,4 @@
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::tool::{ToolDefinition, ToolError, ToolErrorKind};
@@ -15,9 +16,7 @@ const MAX_DELAY: Duration = Duration::from_secs(10);
 /// idempotent and the failure is transient or a timeout. A `blocking` tool is not retried after a
 /// timeout: its thread can't be stopped, so two attempts could run at the same time.
 ///
-/// The delay doubles with each attempt. `jitter`, from 0 to 1, shortens it by up to a half, so that
-/// calls which failed together do not retry together. If the failure has a `retry_after` hint, the
-/// delay is at least that long; if the hint exceeds [`MAX_DELAY`], the call is not retried.
+/// `jitter` and the `retry_after` hint of the failure change the delay as in [`backoff`].
 pub(in crate::dispatch) fn retry_delay(
     tool: &ToolDefinition,
     failure: &ToolError,
@@ -30,11 +29,26 @@ pub(in crate::dispatch) fn retry_delay(
     if !tool.idempotent || !is_transient || still_runs || attempts > max_retries {
         return None;
     }
-    let exponent = attempts.saturating_sub(1).min(16);
-    let full = BASE_DELAY.saturating_mul(1 << exponent).min(MAX_DELAY);
-    let delay = full.mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 2.0);
     let hint = failure.retry_delay().unwrap_or_default();
-    (hint <= MAX_DELAY).then(|| delay.max(hint))
+    backoff(BASE_DELAY..=MAX_DELAY, attempts, jitter, hint)
+}
+
+/// Returns the delay after so many attempts: from the first of `delays`, it doubles with each
+/// attempt up to the longest.
+///
+/// `jitter`, from 0 to 1, shortens the delay by up to a half, so that calls which failed together
+/// do not retry together. The delay is at least `hint`, for which the failure asked; if that is
+/// longer than the longest delay, there is none.
+pub fn backoff(
+    delays: RangeInclusive<Duration>,
+    attempts: u32,
+    jitter: f64,
+    hint: Duration,
+) -> Option<Duration> {
+    let (first, longest) = delays.into_inner();
+    let full = first.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(longest);
+    let delay = full.mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 2.0);
+    (hint <= longest).then(|| delay.max(hint))
 }
 
 #[cfg(test)]

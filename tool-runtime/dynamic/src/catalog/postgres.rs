@@ -28,9 +28,8 @@ const LAST_REVISION: &str = "SELECT last FROM tool_catalog_revision";
 
 /// Store for catalogs in the database of a [`Postgres`] store, beside sessions and other tables.
 ///
-/// Any number of processes and machines may use one database. A write notifies all of them. A store
-/// on a [pool of the program](Postgres::from_pool) can't listen, and polls once a second. Clones
-/// share the pool and one connection for notifications.
+/// Any number of processes and machines may use one database. They see each other's changes within a
+/// quarter of a second. Clones share the pool.
 ///
 /// If the connection is lost during a commit, the write may be stored although an error is
 /// returned.
@@ -74,8 +73,8 @@ impl PostgresCatalog {
         Ok(Self { tables })
     }
 
-    /// Runs a statement, whose first parameter is the revision of this write, and notifies all
-    /// processes. Returns `None`, and writes nothing, if the statement changes no row.
+    /// Runs a statement, whose first parameter is the revision of this write. Returns `None`, and
+    /// writes nothing, if the statement changes no row.
     async fn write(
         &self,
         statement: &str,

@@ -23,7 +23,7 @@ use crate::tool::work::blocking::DetachedThreads;
 /// [`Dispatcher`](crate::Dispatcher) executes them with the tools of a registry in this process.
 /// Implement this trait to execute calls elsewhere, such as on a worker, and pass the
 /// implementation to an agent. An agent waits for the executions, so an implementation must respect
-/// [`Batch::cancellation`] and [`Batch::deadline`].
+/// [`Batch::cancellation`] and [`Batch::timeout`].
 ///
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///

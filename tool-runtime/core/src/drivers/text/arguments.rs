@@ -10,7 +10,7 @@ const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "obje
 
 /// Returns true if a tool takes these arguments, well or badly written. Placeholders and the
 /// tool's own definition are none.
-pub(super) fn are_arguments(arguments: &str, tool: &ToolDefinition) -> bool {
+pub(crate) fn are_arguments(arguments: &str, tool: &ToolDefinition) -> bool {
     match parse_as(arguments, tool.parameters.as_value()) {
         Ok(parsed) => !is_schema(arguments, tool) && !is_parameter_list(&parsed.value, tool),
         Err(error) => match error.kind() {
@@ -21,7 +21,7 @@ pub(super) fn are_arguments(arguments: &str, tool: &ToolDefinition) -> bool {
 }
 
 /// Returns true if arguments that no marker announces are at least an object or a list.
-pub(super) fn may_be_unmarked(arguments: &str, tool: &ToolDefinition) -> bool {
+pub(crate) fn may_be_unmarked(arguments: &str, tool: &ToolDefinition) -> bool {
     match parse_as(arguments, tool.parameters.as_value()) {
         Ok(_) => true,
         // Valid JSON of another type than the tool takes.
@@ -43,7 +43,7 @@ fn is_placeholder(arguments: &str) -> bool {
 
 /// Returns true if `arguments` is a JSON Schema instead of values, which a tool that takes anything
 /// would accept.
-pub(in crate::drivers) fn is_schema(arguments: &str, tool: &ToolDefinition) -> bool {
+pub(crate) fn is_schema(arguments: &str, tool: &ToolDefinition) -> bool {
     let Ok(Value::Object(members)) = serde_json::from_str(arguments) else { return false };
     let takes_type = tool.parameters.as_value().pointer("/properties/type").is_some();
     let has_type = members.get("type").and_then(Value::as_str) == Some("object");

@@ -12,20 +12,20 @@ const MAX_NAME_LEN: usize = 128;
 /// The tool that a call names. A marked call of an unknown tool is a call: the model receives an
 /// error with the nearest names, as for a native call.
 #[derive(Clone, Debug)]
-pub(super) struct Callee<'d> {
+pub(crate) struct Callee<'d> {
     name: String,
     /// The definition of the tool. An unknown tool takes anything.
-    pub(super) tool: &'d ToolDefinition,
-    pub(super) is_offered: bool,
+    pub(crate) tool: &'d ToolDefinition,
+    pub(crate) is_offered: bool,
 }
 
 impl<'d> Callee<'d> {
-    pub(super) fn offered(tool: &'d ToolDefinition) -> Self {
+    pub(crate) fn offered(tool: &'d ToolDefinition) -> Self {
         Self { name: tool.name.clone(), tool, is_offered: true }
     }
 
     /// Returns a tool that isn't offered. Returns `None` if `name` can't be the name of a tool.
-    pub(super) fn unknown(name: &str) -> Option<Self> {
+    pub(crate) fn unknown(name: &str) -> Option<Self> {
         static UNKNOWN: LazyLock<ToolDefinition> = LazyLock::new(|| {
             ToolDefinition::new("unknown", "", serde_json::json!({ "type": "object" }))
         });
@@ -35,14 +35,14 @@ impl<'d> Callee<'d> {
 
     /// Builds the call, with the arguments as the model wrote them. Returns `None` if they are a
     /// placeholder or the tool's own definition.
-    pub(super) fn call(&self, arguments: String) -> Option<ToolCall> {
+    pub(crate) fn call(&self, arguments: String) -> Option<ToolCall> {
         let is_call = are_arguments(&arguments, self.tool);
         is_call.then(|| ToolCall::new("", self.name.as_str(), arguments))
     }
 
     /// Builds a call that no marker announces: the arguments have to be at least an object or a
     /// list.
-    pub(super) fn unmarked_call(&self, arguments: String) -> Option<ToolCall> {
+    pub(crate) fn unmarked_call(&self, arguments: String) -> Option<ToolCall> {
         if may_be_unmarked(&arguments, self.tool) { self.call(arguments) } else { None }
     }
 }

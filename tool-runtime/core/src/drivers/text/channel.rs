@@ -3,18 +3,18 @@
 use super::grammar::find_first;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ReplyChannel {
-    pub(super) is_visible: bool,
+pub(crate) struct ReplyChannel {
+    pub(crate) is_visible: bool,
     /// Markers that close the channel.
-    pub(super) end_markers: &'static [&'static str],
+    pub(crate) end_markers: &'static [&'static str],
     /// Markers that end the channel and begin the next part of the reply.
-    pub(super) next_markers: &'static [&'static str],
+    pub(crate) next_markers: &'static [&'static str],
 }
 
 impl ReplyChannel {
     /// Returns the length of the part of `rest` that certainly belongs to the channel, and the
     /// length of the closing marker after it if the channel ends there.
-    pub(super) fn content_end(self, rest: &str, is_complete: bool) -> (usize, Option<usize>) {
+    pub(crate) fn content_end(self, rest: &str, is_complete: bool) -> (usize, Option<usize>) {
         match find_first(rest, self.all_markers()) {
             Some(end) => {
                 let after = rest.get(end.start..).unwrap_or_default();

@@ -177,7 +177,7 @@ fn parse_part(
 }
 
 /// Builds a reasoning part without a provider. No provider receives it in a later request.
-pub(in crate::drivers) fn reasoning_part(text: String) -> AssistantPart {
+pub(crate) fn reasoning_part(text: String) -> AssistantPart {
     AssistantPart::Reasoning(Reasoning::new("", text, serde_json::Value::Null))
 }
 

@@ -96,7 +96,7 @@ pub trait Format: Send + Sync + fmt::Debug {
 }
 
 /// Parses `input` with a format, and checks the result, because third-party formats may be wrong.
-pub(super) fn checked_parse(
+pub(crate) fn checked_parse(
     format: &dyn Format,
     input: Input<'_>,
     tools: &ToolLookup<'_>,

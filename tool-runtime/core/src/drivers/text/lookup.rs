@@ -110,7 +110,7 @@ impl<'d> ToolLookup<'d> {
 
     /// Returns the tool that a marked call names, offered or not. Returns `None` if the name can't
     /// be that of a tool, or if no tools are offered.
-    pub(super) fn callee(&self, name: &str) -> Option<Callee<'d>> {
+    pub(crate) fn callee(&self, name: &str) -> Option<Callee<'d>> {
         if let Some(tool) = self.find(name) {
             return Some(Callee::offered(tool));
         }

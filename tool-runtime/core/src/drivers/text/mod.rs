@@ -135,10 +135,10 @@
 mod arguments;
 mod callee;
 mod channel;
-pub(super) mod driver;
+pub(crate) mod driver;
 mod format;
 mod formats;
-pub(super) mod grammar;
+pub(crate) mod grammar;
 mod leftover;
 mod lookup;
 mod markup;
@@ -153,7 +153,7 @@ mod wrapper;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-pub(super) use self::{
+pub(crate) use self::{
     arguments::is_schema,
     driver::reasoning_part,
     leftover::{CallMarkup, add_leftover, leftover_members, truncate_with_leftover},
@@ -271,7 +271,7 @@ impl Formats {
     }
 
     /// Returns the formats of reasoning alone.
-    pub(super) fn reasoning_only() -> &'static Self {
+    pub(crate) fn reasoning_only() -> &'static Self {
         static REASONING_ONLY: LazyLock<Formats> =
             LazyLock::new(|| Formats::of(formats::reasoning_only()));
         &REASONING_ONLY

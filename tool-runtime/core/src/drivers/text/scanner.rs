@@ -25,7 +25,7 @@ use crate::message::ToolCall;
 
 /// The maximum number of calls of a reply. After one more call, the rest is text, and the driver
 /// rejects the reply.
-pub(super) const MAX_CALLS: usize = 10_000;
+pub(crate) const MAX_CALLS: usize = 10_000;
 /// The number of malformed calls after which the rest is text.
 const MAX_MALFORMED: usize = 32;
 /// The number of bytes that may be read to the end of the text without being consumed. It bounds
@@ -47,7 +47,7 @@ enum Mode {
 
 /// The state of a scan.
 #[derive(Clone, Debug)]
-pub(super) struct Scanner {
+pub(crate) struct Scanner {
     at: usize,
     /// The text from here to `at` is visible, but not written yet.
     pending_from: usize,
@@ -68,10 +68,10 @@ pub(super) struct Scanner {
     is_doubtful: bool,
     /// The last examined position of a visible channel, and the fence that is open there.
     channel_fence: (usize, Option<Fence>),
-    pub(super) visible: VisibleText,
+    pub(crate) visible: VisibleText,
     /// How often all visible text turned out to be reasoning.
-    pub(super) retractions: usize,
-    pub(super) reasoning: VisibleText,
+    pub(crate) retractions: usize,
+    pub(crate) reasoning: VisibleText,
     calls: Vec<ToolCall>,
     /// The first of the last calls that no visible text separates, and the length of the visible
     /// text before them.
@@ -79,7 +79,7 @@ pub(super) struct Scanner {
 }
 
 impl Scanner {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // Reasoning begins without whitespace.
         let mut reasoning = VisibleText::default();
         reasoning.mark_gap();
@@ -106,7 +106,7 @@ impl Scanner {
     }
 
     /// Scans on, in the same text or in one that has grown.
-    pub(super) fn advance(
+    pub(crate) fn advance(
         &mut self,
         formats: &Formats,
         tools: &ToolLookup<'_>,
@@ -129,7 +129,7 @@ impl Scanner {
         self.flush(text);
     }
 
-    pub(super) fn finish(mut self) -> ParsedText {
+    pub(crate) fn finish(mut self) -> ParsedText {
         self.reasoning.mark_gap();
         self.apply_remark();
         ParsedText {
@@ -140,7 +140,7 @@ impl Scanner {
     }
 
     /// Returns the calls found so far.
-    pub(super) fn calls(&self) -> &[ToolCall] {
+    pub(crate) fn calls(&self) -> &[ToolCall] {
         &self.calls
     }
 

@@ -95,7 +95,7 @@ impl<'f> TextStream<'f> {
     }
 
     /// Returns the number of calls found so far.
-    pub(super) fn emitted_calls(&self) -> usize {
+    pub(crate) fn emitted_calls(&self) -> usize {
         self.emitted_calls
     }
 

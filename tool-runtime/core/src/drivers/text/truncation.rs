@@ -10,7 +10,7 @@ use crate::json::parse_as;
 use crate::tool::ToolDefinition;
 
 /// Removes the end of arguments whose last string may continue.
-pub(super) fn truncate(arguments: String, tool: &ToolDefinition) -> String {
+pub(crate) fn truncate(arguments: String, tool: &ToolDefinition) -> String {
     let Some(mut open) = without_brace(&arguments, tool) else { return arguments };
     if open.ends_with('"') {
         open.pop();

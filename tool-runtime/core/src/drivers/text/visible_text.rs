@@ -8,8 +8,8 @@
 const MAX_LINE_LEN: usize = 240;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct VisibleText {
-    pub(super) text: String,
+pub(crate) struct VisibleText {
+    pub(crate) text: String,
     /// Whitespace before a gap, which is written once text follows.
     space_before: String,
     /// Whitespace after removed markup.
@@ -18,7 +18,7 @@ pub(super) struct VisibleText {
 }
 
 impl VisibleText {
-    pub(super) fn push(&mut self, mut text: &str) {
+    pub(crate) fn push(&mut self, mut text: &str) {
         if self.is_after_markup {
             let rest = text.trim_start();
             self.space_after.push_str(text.get(..text.len() - rest.len()).unwrap_or_default());
@@ -42,7 +42,7 @@ impl VisibleText {
     }
 
     /// Marks that markup was removed here.
-    pub(super) fn mark_gap(&mut self) {
+    pub(crate) fn mark_gap(&mut self) {
         if self.is_after_markup && self.space_before.is_empty() {
             self.space_before = std::mem::take(&mut self.space_after);
         }
@@ -53,13 +53,13 @@ impl VisibleText {
     }
 
     /// Returns true if a line break follows the text so far.
-    pub(super) fn has_line_break(&self) -> bool {
+    pub(crate) fn has_line_break(&self) -> bool {
         self.space_before.contains('\n') || self.space_after.contains('\n')
     }
 
     /// Returns the last line of the text if what follows stands directly below it. A long line is
     /// empty, because each call of a reply examines it.
-    pub(super) fn line_above(&self) -> &str {
+    pub(crate) fn line_above(&self) -> &str {
         let has_break = |space: &str| space.len() > MAX_LINE_LEN || space.contains('\n');
         let is_directly_above = self.space_before.len() <= MAX_LINE_LEN
             && self.space_before.matches('\n').count() == 1
@@ -76,7 +76,7 @@ impl VisibleText {
         }
     }
 
-    pub(super) fn finish(mut self) -> String {
+    pub(crate) fn finish(mut self) -> String {
         if !self.is_after_markup {
             self.text.push_str(&self.space_before);
         }

@@ -13,7 +13,7 @@ const END_TAGS: [&str; 5] =
     ["</invoke>", "</function>", "</parameter>", "<tool_call|>", "<|tool_call_end|>"];
 
 /// Parses the calls that stand in one tag or several, which are no part of their format.
-pub(super) fn parse(
+pub(crate) fn parse(
     formats: &Formats,
     tools: &ToolLookup<'_>,
     input: Input<'_>,
@@ -68,12 +68,12 @@ pub(super) fn parse(
 
 /// Skips end tags after a call, which belong to no other call. The end does not move if there is
 /// none.
-pub(super) fn skip_end_tags(text: &str, end: usize, is_complete: bool) -> Result<usize, NoMatch> {
+pub(crate) fn skip_end_tags(text: &str, end: usize, is_complete: bool) -> Result<usize, NoMatch> {
     let mut cursor = Cursor { text, at: end, is_complete };
     cursor.take_all_or_stay(&end_tags())?;
     Ok(cursor.at)
 }
 
-pub(super) fn end_tags() -> Vec<&'static str> {
+pub(crate) fn end_tags() -> Vec<&'static str> {
     WRAPPERS.iter().map(|(_, tag)| *tag).chain(END_TAGS).collect()
 }

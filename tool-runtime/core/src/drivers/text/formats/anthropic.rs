@@ -12,7 +12,7 @@
 use super::super::StartMarker;
 use super::super::grammar::{Style, TagSet, TaggedFormat};
 
-pub(super) const ANTHROPIC: TaggedFormat = TaggedFormat {
+pub(crate) const ANTHROPIC: TaggedFormat = TaggedFormat {
     name: "anthropic",
     start_markers: &[
         StartMarker::Anywhere("<function_calls>"),

@@ -13,9 +13,9 @@ use memchr::memmem;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 #[derive(Debug)]
-pub(super) struct Aside;
+pub(crate) struct Aside;
 
-pub(super) const ASIDE: Aside = Aside;
+pub(crate) const ASIDE: Aside = Aside;
 
 const COMMENT: &str = "<!--";
 const COMMENT_END: &str = "-->";

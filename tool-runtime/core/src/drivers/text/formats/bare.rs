@@ -12,7 +12,7 @@ use super::super::grammar::{Cursor, Strictness, may_be_call, parse_calls, value_
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 #[derive(Debug)]
-pub(super) struct BareJson;
+pub(crate) struct BareJson;
 
 impl Format for BareJson {
     fn name(&self) -> &str {

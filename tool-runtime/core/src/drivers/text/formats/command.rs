@@ -13,13 +13,13 @@ use super::super::StartMarker;
 use super::super::grammar::JsonFormat;
 use super::think::ChannelFormat;
 
-pub(super) const COMMAND: JsonFormat = JsonFormat {
+pub(crate) const COMMAND: JsonFormat = JsonFormat {
     name: "command",
     start_markers: &[StartMarker::Anywhere("<|START_ACTION|>")],
     ends: &["<|END_ACTION|>"],
 };
 
-pub(super) const RESPONSE: ChannelFormat = ChannelFormat {
+pub(crate) const RESPONSE: ChannelFormat = ChannelFormat {
     name: "command_response",
     start_markers: &[
         StartMarker::Anywhere("<|START_RESPONSE|>"),

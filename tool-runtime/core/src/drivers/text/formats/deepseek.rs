@@ -15,7 +15,7 @@
 use super::super::StartMarker;
 use super::super::grammar::{NamedFormat, Section};
 
-pub(super) const DEEPSEEK: NamedFormat = NamedFormat {
+pub(crate) const DEEPSEEK: NamedFormat = NamedFormat {
     name: "deepseek",
     start_markers: &[
         StartMarker::Anywhere("<｜tool▁calls▁begin｜>"),

@@ -15,7 +15,7 @@
 use super::super::StartMarker;
 use super::super::grammar::{Style, TagSet, TaggedFormat};
 
-pub(super) const DSML: TaggedFormat = TaggedFormat {
+pub(crate) const DSML: TaggedFormat = TaggedFormat {
     name: "dsml",
     start_markers: &[
         StartMarker::Anywhere("<｜DSML｜function_calls>"),

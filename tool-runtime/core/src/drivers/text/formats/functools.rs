@@ -7,7 +7,7 @@
 use super::super::StartMarker;
 use super::super::grammar::JsonFormat;
 
-pub(super) const FUNCTOOLS: JsonFormat = JsonFormat {
+pub(crate) const FUNCTOOLS: JsonFormat = JsonFormat {
     name: "functools",
     start_markers: &[StartMarker::Anywhere("functools[")],
     ends: &["]"],

@@ -18,7 +18,7 @@ use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::message::ToolCall;
 
 #[derive(Debug)]
-pub(super) struct Gemma {
+pub(crate) struct Gemma {
     name: &'static str,
     start_markers: &'static [StartMarker],
     end: &'static str,
@@ -26,7 +26,7 @@ pub(super) struct Gemma {
     only_at_end: bool,
 }
 
-pub(super) const GEMMA4: Gemma = Gemma {
+pub(crate) const GEMMA4: Gemma = Gemma {
     name: "gemma4",
     start_markers: &[StartMarker::Anywhere("<|tool_call>")],
     end: "<tool_call|>",
@@ -35,14 +35,14 @@ pub(super) const GEMMA4: Gemma = Gemma {
 };
 
 /// Gemma 4 without its special tokens.
-pub(super) const GEMMA_BARE: Gemma = Gemma {
+pub(crate) const GEMMA_BARE: Gemma = Gemma {
     name: "gemma_bare",
     start_markers: &[StartMarker::LineStart("call:")],
     only_at_end: true,
     ..GEMMA4
 };
 
-pub(super) const FUNCTION_GEMMA: Gemma = Gemma {
+pub(crate) const FUNCTION_GEMMA: Gemma = Gemma {
     name: "function_gemma",
     start_markers: &[StartMarker::Anywhere("<start_function_call>")],
     end: "<end_function_call>",

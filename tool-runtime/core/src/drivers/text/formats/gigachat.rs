@@ -8,7 +8,7 @@
 use super::super::StartMarker;
 use super::super::grammar::JsonFormat;
 
-pub(super) const GIGACHAT: JsonFormat = JsonFormat {
+pub(crate) const GIGACHAT: JsonFormat = JsonFormat {
     name: "gigachat",
     start_markers: &[
         StartMarker::Anywhere("function call<|role_sep|>"),

@@ -29,7 +29,7 @@ const TAGS: TagSet = TagSet {
 };
 
 #[derive(Debug)]
-pub(super) struct Glm;
+pub(crate) struct Glm;
 
 impl Format for Glm {
     fn name(&self) -> &str {

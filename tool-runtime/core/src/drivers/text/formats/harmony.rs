@@ -46,7 +46,7 @@ const PLAIN_FINAL: &str = "assistantfinal";
 const PLAIN_COMMENTARY: &str = "assistantcommentary to=functions.";
 
 #[derive(Debug)]
-pub(super) struct Harmony;
+pub(crate) struct Harmony;
 
 impl Format for Harmony {
     fn name(&self) -> &str {

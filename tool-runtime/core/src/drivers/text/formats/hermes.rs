@@ -11,7 +11,7 @@
 use super::super::StartMarker;
 use super::super::grammar::JsonFormat;
 
-pub(super) const HERMES: JsonFormat = JsonFormat {
+pub(crate) const HERMES: JsonFormat = JsonFormat {
     name: "hermes",
     start_markers: &[
         StartMarker::Anywhere("<tool_call>"),

@@ -26,7 +26,7 @@ const ENDS: &[&str] = &["<|end_message|>"];
 const MAX_LEN: usize = 256;
 
 #[derive(Debug)]
-pub(super) struct Inkling;
+pub(crate) struct Inkling;
 
 impl Format for Inkling {
     fn name(&self) -> &str {

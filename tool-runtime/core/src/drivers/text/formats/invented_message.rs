@@ -13,12 +13,12 @@ use memchr::memmem;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 #[derive(Debug)]
-pub(super) struct InventedMessage;
+pub(crate) struct InventedMessage;
 
-pub(super) const INVENTED_MESSAGE: InventedMessage = InventedMessage;
+pub(crate) const INVENTED_MESSAGE: InventedMessage = InventedMessage;
 
 /// The name of the format.
-pub(in crate::drivers::text) const NAME: &str = "invented_message";
+pub(crate) const NAME: &str = "invented_message";
 
 /// The tokens that begin messages, and those that end them.
 const TOKENS: [(&str, &str); 22] = [

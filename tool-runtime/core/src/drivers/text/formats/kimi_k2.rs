@@ -15,7 +15,7 @@
 use super::super::StartMarker;
 use super::super::grammar::{NamedFormat, Section};
 
-pub(super) const KIMI_K2: NamedFormat = NamedFormat {
+pub(crate) const KIMI_K2: NamedFormat = NamedFormat {
     name: "kimi_k2",
     start_markers: &[
         StartMarker::Anywhere("<|tool_calls_section_begin|>"),

@@ -33,7 +33,7 @@ const TAGS: TagSet = TagSet {
 const MAX_LEN: usize = 256;
 
 #[derive(Debug)]
-pub(super) struct KimiK3;
+pub(crate) struct KimiK3;
 
 impl Format for KimiK3 {
     fn name(&self) -> &str {

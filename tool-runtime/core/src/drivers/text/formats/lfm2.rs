@@ -11,8 +11,8 @@ use super::super::grammar::{JsonFormat, PythonFormat};
 const START_MARKERS: &[StartMarker] = &[StartMarker::Anywhere("<|tool_call_start|>")];
 const ENDS: &[&str] = &["<|tool_call_end|>"];
 
-pub(super) const PYTHON: PythonFormat =
+pub(crate) const PYTHON: PythonFormat =
     PythonFormat { name: "lfm2", start_markers: START_MARKERS, ends: ENDS, only_at_end: false };
 
-pub(super) const JSON: JsonFormat =
+pub(crate) const JSON: JsonFormat =
     JsonFormat { name: "lfm2_json", start_markers: START_MARKERS, ends: ENDS };

@@ -15,17 +15,17 @@ use super::super::grammar::{JsonFormat, NamedFormat, PythonFormat};
 const TAG: &[StartMarker] = &[StartMarker::Anywhere("<|python_tag|>")];
 const START: &[StartMarker] = &[StartMarker::Anywhere("<|python_start|>")];
 
-pub(super) const TAGGED_JSON: JsonFormat =
+pub(crate) const TAGGED_JSON: JsonFormat =
     JsonFormat { name: "llama_json", start_markers: TAG, ends: &["<|eom_id|>", "<|eot_id|>"] };
 
-pub(super) const BUILT_IN: PythonFormat = PythonFormat {
+pub(crate) const BUILT_IN: PythonFormat = PythonFormat {
     name: "llama_built_in",
     start_markers: TAG,
     ends: &["<|eom_id|>", "<|eot_id|>"],
     only_at_end: false,
 };
 
-pub(super) const FUNCTION_TAG: NamedFormat = NamedFormat {
+pub(crate) const FUNCTION_TAG: NamedFormat = NamedFormat {
     name: "llama_function_tag",
     start_markers: &[StartMarker::Anywhere("<function=")],
     begins: &["<function="],
@@ -34,10 +34,10 @@ pub(super) const FUNCTION_TAG: NamedFormat = NamedFormat {
     section: None,
 };
 
-pub(super) const START_JSON: JsonFormat =
+pub(crate) const START_JSON: JsonFormat =
     JsonFormat { name: "llama4_json", start_markers: START, ends: &["<|python_end|>"] };
 
-pub(super) const START_PYTHON: PythonFormat = PythonFormat {
+pub(crate) const START_PYTHON: PythonFormat = PythonFormat {
     name: "llama4_pythonic",
     start_markers: START,
     ends: &["<|python_end|>"],

@@ -8,7 +8,7 @@
 use super::super::StartMarker;
 use super::super::grammar::JsonFormat;
 
-pub(super) const MINIMAX_M1: JsonFormat = JsonFormat {
+pub(crate) const MINIMAX_M1: JsonFormat = JsonFormat {
     name: "minimax_m1",
     start_markers: &[StartMarker::Anywhere("<tool_calls>")],
     ends: &["</tool_calls>"],

@@ -10,7 +10,7 @@
 use super::super::StartMarker;
 use super::super::grammar::{Style, TagSet, TaggedFormat};
 
-pub(super) const MINIMAX_M2: TaggedFormat = TaggedFormat {
+pub(crate) const MINIMAX_M2: TaggedFormat = TaggedFormat {
     name: "minimax_m2",
     start_markers: &[StartMarker::Anywhere("<minimax:tool_call>")],
     style: Style::Attribute,

@@ -25,7 +25,7 @@ const OPENER: &str = "]<]minimax[>[<tool_call>";
 const MAX_DEPTH: usize = 32;
 
 #[derive(Debug)]
-pub(super) struct MinimaxM3;
+pub(crate) struct MinimaxM3;
 
 impl Format for MinimaxM3 {
     fn name(&self) -> &str {

@@ -11,10 +11,10 @@ use super::super::grammar::{JsonFormat, NamedFormat};
 
 const START_MARKERS: &[StartMarker] = &[StartMarker::Anywhere("[TOOL_CALLS]")];
 
-pub(super) const ARRAY: JsonFormat =
+pub(crate) const ARRAY: JsonFormat =
     JsonFormat { name: "mistral_array", start_markers: START_MARKERS, ends: &["[/TOOL_CALLS]"] };
 
-pub(super) const NAMED: NamedFormat = NamedFormat {
+pub(crate) const NAMED: NamedFormat = NamedFormat {
     name: "mistral_named",
     start_markers: START_MARKERS,
     begins: &["[TOOL_CALLS]"],

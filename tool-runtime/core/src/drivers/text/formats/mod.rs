@@ -16,7 +16,7 @@ mod glm;
 mod harmony;
 mod hermes;
 mod inkling;
-pub(super) mod invented_message;
+pub(crate) mod invented_message;
 mod kimi_k2;
 mod kimi_k3;
 mod lfm2;
@@ -29,7 +29,7 @@ mod nemotron;
 mod olmo3;
 mod pythonic;
 mod qwen_xml;
-pub(super) mod react;
+pub(crate) mod react;
 mod step3;
 mod stop;
 mod think;
@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use super::Format;
 
-pub(super) fn all() -> Vec<Arc<dyn Format>> {
+pub(crate) fn all() -> Vec<Arc<dyn Format>> {
     vec![
         Arc::new(hermes::HERMES),
         Arc::new(qwen_xml::QWEN_XML),
@@ -87,7 +87,7 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
 
 /// Returns the formats of reasoning at the start of a line; decisions in JSON may mention their
 /// markers.
-pub(super) fn reasoning_only() -> Vec<Arc<dyn Format>> {
+pub(crate) fn reasoning_only() -> Vec<Arc<dyn Format>> {
     let all =
         [think::THINK, think::MISTRAL, think::GEMMA].map(think::ChannelFormat::at_line_start_only);
     let all = all.into_iter().map(|think| Arc::new(think) as Arc<dyn Format>);

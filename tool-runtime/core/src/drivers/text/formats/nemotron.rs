@@ -8,7 +8,7 @@
 use super::super::StartMarker;
 use super::super::grammar::JsonFormat;
 
-pub(super) const NEMOTRON: JsonFormat = JsonFormat {
+pub(crate) const NEMOTRON: JsonFormat = JsonFormat {
     name: "nemotron",
     start_markers: &[StartMarker::Anywhere("<TOOLCALL>")],
     ends: &["</TOOLCALL>"],

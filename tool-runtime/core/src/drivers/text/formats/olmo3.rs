@@ -7,7 +7,7 @@
 use super::super::StartMarker;
 use super::super::grammar::PythonFormat;
 
-pub(super) const OLMO3: PythonFormat = PythonFormat {
+pub(crate) const OLMO3: PythonFormat = PythonFormat {
     name: "olmo3",
     start_markers: &[StartMarker::Anywhere("<function_calls>")],
     ends: &["</function_calls>"],

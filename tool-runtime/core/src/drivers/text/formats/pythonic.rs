@@ -7,7 +7,7 @@
 use super::super::StartMarker;
 use super::super::grammar::PythonFormat;
 
-pub(super) const PYTHONIC: PythonFormat = PythonFormat {
+pub(crate) const PYTHONIC: PythonFormat = PythonFormat {
     name: "pythonic",
     start_markers: &[StartMarker::LineStart("[")],
     ends: &[],

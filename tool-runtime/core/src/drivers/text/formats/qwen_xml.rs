@@ -11,7 +11,7 @@
 use super::super::StartMarker;
 use super::super::grammar::{Style, TagSet, TaggedFormat};
 
-pub(super) const QWEN_XML: TaggedFormat = TaggedFormat {
+pub(crate) const QWEN_XML: TaggedFormat = TaggedFormat {
     name: "qwen_xml",
     start_markers: &[
         StartMarker::Anywhere("<tool_call>"),

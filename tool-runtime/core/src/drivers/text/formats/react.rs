@@ -27,14 +27,14 @@ const INVENTED_LABELS: &[&str] =
     &["Observation:", "**Observation", "### Observation", "Thought:", "Final Answer:", "Answer:"];
 
 /// The name of the format.
-pub(in super::super) const NAME: &str = "react";
+pub(crate) const NAME: &str = "react";
 /// Labels of text after an action that is the answer.
 const ANSWER_LABELS: [&str; 2] = ["Final Answer:", "**Final Answer"];
 /// The longest line of an action, and the longest beginning of its object, that are examined.
 const MAX_ACTION_LEN: usize = 512;
 
 #[derive(Debug)]
-pub(super) struct ReactLines;
+pub(crate) struct ReactLines;
 
 impl Format for ReactLines {
     fn name(&self) -> &str {
@@ -243,7 +243,7 @@ fn parse_unknown(
 /// Returns true if the text after `Action:` is meant as a call: an object or a fence that names an
 /// action, the name of a tool with a bracket, or a line with a name, followed by `Action Input:`,
 /// or by nothing if a tool has this name.
-pub(in super::super) fn is_action(after: &str, tools: &ToolLookup<'_>) -> bool {
+pub(crate) fn is_action(after: &str, tools: &ToolLookup<'_>) -> bool {
     let is_whole = after.len() <= MAX_ACTION_LEN;
     let action = beginning(after, MAX_ACTION_LEN).trim_start();
     if action.starts_with(['{', '`']) && action.contains("\"action\"") {
@@ -258,7 +258,7 @@ pub(in super::super) fn is_action(after: &str, tools: &ToolLookup<'_>) -> bool {
 }
 
 /// Returns the start of the answer that follows the actions of a text.
-pub(in super::super) fn answer_start(text: &str) -> Option<usize> {
+pub(crate) fn answer_start(text: &str) -> Option<usize> {
     ANSWER_LABELS.iter().filter_map(|label| text.rfind(label)).max()
 }
 

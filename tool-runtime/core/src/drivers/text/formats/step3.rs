@@ -9,7 +9,7 @@
 use super::super::StartMarker;
 use super::super::grammar::{Style, TagSet, TaggedFormat};
 
-pub(super) const STEP3: TaggedFormat = TaggedFormat {
+pub(crate) const STEP3: TaggedFormat = TaggedFormat {
     name: "step3",
     start_markers: &[
         StartMarker::Anywhere("<｜tool_calls_begin｜>"),

@@ -6,7 +6,7 @@ use super::super::grammar::{Cursor, END_TOKENS};
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 #[derive(Debug)]
-pub(super) struct EndTokens;
+pub(crate) struct EndTokens;
 
 impl Format for EndTokens {
     fn name(&self) -> &str {

@@ -14,18 +14,18 @@ use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 /// A format of channels: start markers and the markers that close the channel.
 #[derive(Debug)]
-pub(super) struct ChannelFormat {
-    pub(super) name: &'static str,
-    pub(super) start_markers: &'static [StartMarker],
+pub(crate) struct ChannelFormat {
+    pub(crate) name: &'static str,
+    pub(crate) start_markers: &'static [StartMarker],
     /// True for visible text, false for reasoning.
-    pub(super) is_visible: bool,
+    pub(crate) is_visible: bool,
     /// True if the channel may begin inside a line. A reasoning channel inside a line needs its
     /// closing marker.
-    pub(super) allowed_in_line: bool,
-    pub(super) end_markers: &'static [&'static str],
+    pub(crate) allowed_in_line: bool,
+    pub(crate) end_markers: &'static [&'static str],
 }
 
-pub(super) const THINK: ChannelFormat = ChannelFormat {
+pub(crate) const THINK: ChannelFormat = ChannelFormat {
     name: "think",
     start_markers: &[
         StartMarker::Anywhere("<think>"),
@@ -53,7 +53,7 @@ pub(super) const THINK: ChannelFormat = ChannelFormat {
     ],
 };
 
-pub(super) const MISTRAL: ChannelFormat = ChannelFormat {
+pub(crate) const MISTRAL: ChannelFormat = ChannelFormat {
     name: "mistral_think",
     start_markers: &[StartMarker::Anywhere("[THINK]")],
     is_visible: false,
@@ -61,7 +61,7 @@ pub(super) const MISTRAL: ChannelFormat = ChannelFormat {
     end_markers: &["[/THINK]"],
 };
 
-pub(super) const GEMMA: ChannelFormat = ChannelFormat {
+pub(crate) const GEMMA: ChannelFormat = ChannelFormat {
     name: "gemma_think",
     start_markers: &[StartMarker::LineStart("<|channel>thought")],
     is_visible: false,
@@ -99,7 +99,7 @@ impl Format for ChannelFormat {
 
 impl ChannelFormat {
     /// Restricts the format to the start of a line.
-    pub(super) const fn at_line_start_only(self) -> Self {
+    pub(crate) const fn at_line_start_only(self) -> Self {
         Self { allowed_in_line: false, ..self }
     }
 
@@ -116,11 +116,11 @@ impl ChannelFormat {
 
 /// A closing marker of reasoning without a start marker.
 #[derive(Debug)]
-pub(super) struct ReasoningEndFormat {
+pub(crate) struct ReasoningEndFormat {
     start_markers: &'static [StartMarker],
 }
 
-pub(super) const END: ReasoningEndFormat = ReasoningEndFormat {
+pub(crate) const END: ReasoningEndFormat = ReasoningEndFormat {
     start_markers: &[
         StartMarker::Anywhere("</think>"),
         StartMarker::Anywhere("</seed:think>"),
@@ -130,7 +130,7 @@ pub(super) const END: ReasoningEndFormat = ReasoningEndFormat {
 };
 
 /// The closing markers at the start of a line.
-pub(super) const END_AT_LINE_START: ReasoningEndFormat = ReasoningEndFormat {
+pub(crate) const END_AT_LINE_START: ReasoningEndFormat = ReasoningEndFormat {
     start_markers: &[
         StartMarker::LineStart("</think>"),
         StartMarker::LineStart("</seed:think>"),

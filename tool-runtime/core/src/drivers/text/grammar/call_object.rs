@@ -24,7 +24,7 @@ const MAX_AMBIGUOUS: usize = 16;
 
 /// How much an object has to look like a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::drivers::text) enum Strictness {
+pub(crate) enum Strictness {
     /// A marker announces the call.
     Marked,
     /// A word that occurs in prose, too, announces the call: without a member for the arguments, it
@@ -42,7 +42,7 @@ impl Strictness {
 
 /// Parses the calls in `text`, an object or a list of objects. Returns `None` if any of them is no
 /// call, or if no marker announces them and none is of an offered tool.
-pub(in crate::drivers::text) fn parse_calls(
+pub(crate) fn parse_calls(
     text: &str,
     tools: &ToolLookup<'_>,
     strictness: Strictness,
@@ -55,7 +55,7 @@ pub(in crate::drivers::text) fn parse_calls(
 
 /// Returns true if the object or list at the beginning of `input` may still be a call, judged by
 /// its first members.
-pub(in crate::drivers::text) fn may_be_call(
+pub(crate) fn may_be_call(
     input: Input<'_>,
     tools: &ToolLookup<'_>,
     strictness: Strictness,
@@ -109,7 +109,7 @@ fn is_other(key: &str) -> bool {
 }
 
 /// Returns true for a key of calls whose value is no argument.
-pub(in crate::drivers) fn is_call_key(key: &str) -> bool {
+pub(crate) fn is_call_key(key: &str) -> bool {
     let is_layer = [NAMES, LISTS, LAYERS].iter().any(|keys| is_one_of(key, keys));
     is_layer || key == METHOD.0 || is_other(key)
 }
@@ -298,7 +298,7 @@ fn has_two_meanings(members: &Members<'_>, tools: &ToolLookup<'_>) -> bool {
 
 /// Returns true if an object of calls begins `text`, or a list of them, and one of them has two
 /// names of tools, or two members with arguments.
-pub(in crate::drivers::text) fn begins_ambiguous_call(text: &str, tools: &ToolLookup<'_>) -> bool {
+pub(crate) fn begins_ambiguous_call(text: &str, tools: &ToolLookup<'_>) -> bool {
     let mut rest = text.trim_start_matches(['[', ' ', '\n', '\r', '\t']);
     for _ in 0..MAX_AMBIGUOUS {
         if !rest.starts_with('{') {

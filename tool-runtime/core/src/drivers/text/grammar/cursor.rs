@@ -11,48 +11,48 @@ const MAX_TOKENS: usize = 8;
 
 /// A position in the text after a start marker.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::drivers::text) struct Cursor<'t> {
-    pub(in crate::drivers::text) text: &'t str,
-    pub(in crate::drivers::text) at: usize,
-    pub(in crate::drivers::text) is_complete: bool,
+pub(crate) struct Cursor<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) at: usize,
+    pub(crate) is_complete: bool,
 }
 
 impl<'t> Cursor<'t> {
-    pub(in crate::drivers::text) const fn new(input: Input<'t>) -> Self {
+    pub(crate) const fn new(input: Input<'t>) -> Self {
         Self { text: input.text, at: 0, is_complete: input.is_complete }
     }
 
-    pub(in crate::drivers::text) fn rest(&self) -> &'t str {
+    pub(crate) fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
     /// Returns the text from `start` to the cursor.
-    pub(in crate::drivers::text) fn since(&self, start: usize) -> &'t str {
+    pub(crate) fn since(&self, start: usize) -> &'t str {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
-    pub(in crate::drivers::text) fn skip(&mut self, bytes: usize) {
+    pub(crate) fn skip(&mut self, bytes: usize) {
         self.at += bytes;
     }
 
     /// Moves to the end of the text.
-    pub(in crate::drivers::text) fn skip_all(&mut self) {
+    pub(crate) fn skip_all(&mut self) {
         self.at = self.text.len();
     }
 
     /// Returns true if the text ends inside one of `tokens`, which comes next.
-    pub(in crate::drivers::text) fn is_truncated_token(&self, tokens: &[&str]) -> bool {
+    pub(crate) fn is_truncated_token(&self, tokens: &[&str]) -> bool {
         let rest = self.rest();
         let is_partial = |token: &&str| token.len() > rest.len() && token.starts_with(rest);
         self.is_complete && !rest.is_empty() && tokens.iter().any(is_partial)
     }
 
-    pub(in crate::drivers::text) fn skip_blanks(&mut self) {
+    pub(crate) fn skip_blanks(&mut self) {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
     /// Returns true at the end of a complete text. Fails if more text may arrive.
-    pub(in crate::drivers::text) fn is_done(&self) -> Result<bool, NoMatch> {
+    pub(crate) fn is_done(&self) -> Result<bool, NoMatch> {
         match (self.rest().is_empty(), self.is_complete) {
             (true, false) => Err(NoMatch::Incomplete),
             (is_empty, _) => Ok(is_empty),
@@ -60,7 +60,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Consumes the longest of `tokens` that comes next. Returns false if there is none.
-    pub(in crate::drivers::text) fn take(&mut self, tokens: &[&str]) -> Result<bool, NoMatch> {
+    pub(crate) fn take(&mut self, tokens: &[&str]) -> Result<bool, NoMatch> {
         let rest = self.rest();
         if !self.is_complete
             && tokens.iter().any(|token| token.len() > rest.len() && token.starts_with(rest))
@@ -74,7 +74,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Consumes any number of `tokens` and the whitespace around them.
-    pub(in crate::drivers::text) fn take_all(&mut self, tokens: &[&str]) -> Result<bool, NoMatch> {
+    pub(crate) fn take_all(&mut self, tokens: &[&str]) -> Result<bool, NoMatch> {
         let mut has_tokens = false;
         for _ in 0..MAX_TOKENS {
             self.skip_blanks();
@@ -87,10 +87,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Consumes any number of `tokens`. If there are none, the cursor does not move.
-    pub(in crate::drivers::text) fn take_all_or_stay(
-        &mut self,
-        tokens: &[&str],
-    ) -> Result<(), NoMatch> {
+    pub(crate) fn take_all_or_stay(&mut self, tokens: &[&str]) -> Result<(), NoMatch> {
         let start = self.at;
         let has_tokens = self.take_all(tokens)?;
         let consumed = if has_tokens { self.since(start).trim_end().len() } else { 0 };
@@ -99,7 +96,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Consumes the text up to and including `end`: a name, or the head of a tag.
-    pub(in crate::drivers::text) fn head(&mut self, end: char) -> Result<&'t str, NoMatch> {
+    pub(crate) fn head(&mut self, end: char) -> Result<&'t str, NoMatch> {
         let rest = self.rest();
         match head_chars(rest).find(|(_, c)| *c == end || *c == '\n') {
             Some((at, c)) if c == end => {
@@ -113,7 +110,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Consumes a name of letters, digits and `_ - . / :`.
-    pub(in crate::drivers::text) fn name(&mut self) -> Result<&'t str, NoMatch> {
+    pub(crate) fn name(&mut self) -> Result<&'t str, NoMatch> {
         let rest = self.rest();
         let is_name_char = |c: char| c.is_alphanumeric() || "_-./:".contains(c);
         let end = head_chars(rest).find(|(_, c)| !is_name_char(*c));

@@ -5,11 +5,11 @@ use super::{Cursor, Strictness, may_be_call, parse_calls, text_before_any, value
 
 /// A format whose calls are objects, or lists of objects, after a start marker.
 #[derive(Debug)]
-pub(in crate::drivers::text) struct JsonFormat {
-    pub(in crate::drivers::text) name: &'static str,
-    pub(in crate::drivers::text) start_markers: &'static [StartMarker],
+pub(crate) struct JsonFormat {
+    pub(crate) name: &'static str,
+    pub(crate) start_markers: &'static [StartMarker],
     /// End markers, which may be missing.
-    pub(in crate::drivers::text) ends: &'static [&'static str],
+    pub(crate) ends: &'static [&'static str],
 }
 
 impl Format for JsonFormat {
@@ -56,12 +56,12 @@ fn empty_pair(
 }
 
 /// Returns the texts of start markers.
-pub(in crate::drivers::text) fn marker_strs(start_markers: &[StartMarker]) -> Vec<&'static str> {
+pub(crate) fn marker_strs(start_markers: &[StartMarker]) -> Vec<&'static str> {
     start_markers.iter().map(StartMarker::as_str).collect()
 }
 
 /// Parses objects or lists, with or without separators, up to one of `ends`.
-pub(in crate::drivers::text) fn parse_json_calls(
+pub(crate) fn parse_json_calls(
     cursor: &mut Cursor<'_>,
     tools: &ToolLookup<'_>,
     ends: &[&str],

@@ -12,8 +12,8 @@ mod tagged;
 mod tags;
 
 pub use self::argument_builder::ArgumentBuilder;
-pub(in crate::drivers) use self::call_object::is_call_key;
-pub(super) use self::{
+pub(crate) use self::call_object::is_call_key;
+pub(crate) use self::{
     call_object::{Strictness, begins_ambiguous_call, may_be_call, parse_calls},
     cursor::Cursor,
     json::{JsonFormat, parse_json_calls},
@@ -25,8 +25,8 @@ pub(super) use self::{
         ArgumentStart, TagSet, TagState, TaggedCall, without_last_line_break, without_other_end_tag,
     },
 };
-pub(in crate::drivers) use super::markup::Members;
-pub(super) use super::markup::{
+pub(crate) use super::markup::Members;
+pub(crate) use super::markup::{
     END_TOKENS, MESSAGE_ENDS, WRAPPERS, beginning, find_first, first_line, text_before,
     text_before_any, value_end, without_partial_marker,
 };

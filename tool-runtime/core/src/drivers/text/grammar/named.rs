@@ -13,26 +13,26 @@ const MAX_DISTANCE: usize = 1024;
 
 /// A format whose calls are a name and an object.
 #[derive(Debug)]
-pub(in crate::drivers::text) struct NamedFormat {
-    pub(in crate::drivers::text) name: &'static str,
-    pub(in crate::drivers::text) start_markers: &'static [StartMarker],
+pub(crate) struct NamedFormat {
+    pub(crate) name: &'static str,
+    pub(crate) start_markers: &'static [StartMarker],
     /// Markers that may precede the name, also after the start marker. Each call has its own start
     /// marker.
-    pub(in crate::drivers::text) begins: &'static [&'static str],
+    pub(crate) begins: &'static [&'static str],
     /// Markers between the name and the object. An empty one means that none is required.
-    pub(in crate::drivers::text) between: &'static [&'static str],
+    pub(crate) between: &'static [&'static str],
     /// Markers that may follow the object.
-    pub(in crate::drivers::text) ends: &'static [&'static str],
+    pub(crate) ends: &'static [&'static str],
     /// The markers around all calls of a reply, if the format has some. They are among `begins` and
     /// `ends`.
-    pub(in crate::drivers::text) section: Option<Section>,
+    pub(crate) section: Option<Section>,
 }
 
 /// The markers around the calls of a reply. Between them stand calls alone.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::drivers::text) struct Section {
-    pub(in crate::drivers::text) begins: &'static [&'static str],
-    pub(in crate::drivers::text) ends: &'static [&'static str],
+pub(crate) struct Section {
+    pub(crate) begins: &'static [&'static str],
+    pub(crate) ends: &'static [&'static str],
 }
 
 impl Format for NamedFormat {

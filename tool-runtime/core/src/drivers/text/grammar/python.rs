@@ -10,11 +10,11 @@ use crate::message::ToolCall;
 
 /// A format whose calls are in Python syntax, in brackets or not.
 #[derive(Debug)]
-pub(in crate::drivers::text) struct PythonFormat {
-    pub(in crate::drivers::text) name: &'static str,
-    pub(in crate::drivers::text) start_markers: &'static [StartMarker],
-    pub(in crate::drivers::text) ends: &'static [&'static str],
-    pub(in crate::drivers::text) only_at_end: bool,
+pub(crate) struct PythonFormat {
+    pub(crate) name: &'static str,
+    pub(crate) start_markers: &'static [StartMarker],
+    pub(crate) ends: &'static [&'static str],
+    pub(crate) only_at_end: bool,
 }
 
 impl Format for PythonFormat {
@@ -50,7 +50,7 @@ impl Format for PythonFormat {
 
 /// Parses one call or several: in brackets, in a row, or one on each line. If no marker announces
 /// them, at least one has to be of an offered tool.
-pub(in crate::drivers::text) fn parse_python_calls(
+pub(crate) fn parse_python_calls(
     cursor: &mut Cursor<'_>,
     tools: &ToolLookup<'_>,
     strictness: Strictness,
@@ -110,7 +110,7 @@ fn trailing_blanks(text: &str) -> usize {
 }
 
 /// Parses one call of an offered tool.
-pub(in crate::drivers::text) fn parse_python_call(
+pub(crate) fn parse_python_call(
     cursor: &mut Cursor<'_>,
     tools: &ToolLookup<'_>,
 ) -> Result<ToolCall, NoMatch> {
@@ -145,7 +145,7 @@ fn call(
 
 /// Parses the arguments up to and including the closing parenthesis, and returns them as the text
 /// of an object.
-pub(in crate::drivers::text) fn parse_python_arguments(
+pub(crate) fn parse_python_arguments(
     cursor: &mut Cursor<'_>,
     callee: &Callee<'_>,
 ) -> Result<String, NoMatch> {

@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 8;
 
 /// Returns `text` as the JSON value of the argument `key`. Text stays a string if the schema allows
 /// one. If the schema has no such argument, valid JSON other than a string is taken as JSON.
-pub(super) fn raw_to_json(schema: &Value, key: &str, text: &str) -> String {
+pub(crate) fn raw_to_json(schema: &Value, key: &str, text: &str) -> String {
     let property = schema.get("properties").and_then(|members| members.get(key));
     let trimmed = text.trim();
     if is_placeholder_for(trimmed, key) {

@@ -9,11 +9,7 @@ const MAX_TAG_LEN: usize = 96;
 /// Returns true if the value of the argument `key` ends with an end tag that was not opened in it
 /// and belongs to the markup of the call: it has the name of an argument, of the tool, or of a tag
 /// of calls. So does an end-of-turn token.
-pub(in crate::drivers::text) fn ends_with_stray_tag(
-    value: &str,
-    key: &str,
-    tool: &ToolDefinition,
-) -> bool {
+pub(crate) fn ends_with_stray_tag(value: &str, key: &str, tool: &ToolDefinition) -> bool {
     let value = value.trim_end();
     let has_token = END_TOKENS.iter().any(|token| value.ends_with(token));
     let Some((before, tag)) = last_tag(value) else { return has_token };
@@ -23,12 +19,12 @@ pub(in crate::drivers::text) fn ends_with_stray_tag(
 }
 
 /// Returns true if a value that has no end tag holds a bracket: it may be a damaged tag.
-pub(in crate::drivers::text) fn may_hold_tag(value: &str) -> bool {
+pub(crate) fn may_hold_tag(value: &str) -> bool {
     value.contains(['<', '>', '｜'])
 }
 
 /// Returns true for the name of an argument, of the tool or of a tag of calls.
-pub(in crate::drivers::text) fn is_of_markup(name: &str, key: &str, tool: &ToolDefinition) -> bool {
+pub(crate) fn is_of_markup(name: &str, key: &str, tool: &ToolDefinition) -> bool {
     let is_same = |other: &str| other.eq_ignore_ascii_case(name);
     let properties = tool.parameters.as_value().get("properties").and_then(|all| all.as_object());
     !name.is_empty()

@@ -25,7 +25,7 @@ const ARGUMENT_ATTRIBUTES: [&str; 2] = ["string", "type"];
 
 /// How a tag contains a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::drivers::text) enum Style {
+pub(crate) enum Style {
     /// `<function=NAME>`; a line break next to a tag is markup.
     Equals,
     /// `<invoke name="NAME">`.
@@ -34,12 +34,12 @@ pub(in crate::drivers::text) enum Style {
 
 /// A format whose calls are tags.
 #[derive(Debug)]
-pub(in crate::drivers::text) struct TaggedFormat {
-    pub(in crate::drivers::text) name: &'static str,
-    pub(in crate::drivers::text) start_markers: &'static [StartMarker],
-    pub(in crate::drivers::text) style: Style,
+pub(crate) struct TaggedFormat {
+    pub(crate) name: &'static str,
+    pub(crate) start_markers: &'static [StartMarker],
+    pub(crate) style: Style,
     /// The tags of calls and arguments.
-    pub(in crate::drivers::text) tags: TagSet,
+    pub(crate) tags: TagSet,
 }
 
 impl Format for TaggedFormat {

@@ -18,19 +18,19 @@ const MAX_TAG_NAME_LEN: usize = 64;
 
 /// The tags of a format whose arguments are plain text.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::drivers::text) struct TagSet {
+pub(crate) struct TagSet {
     /// Tags around the calls; empty if there are none.
-    pub(in crate::drivers::text) wrappers: &'static [&'static str],
-    pub(in crate::drivers::text) wrapper_ends: &'static [&'static str],
-    pub(in crate::drivers::text) call: &'static [&'static str],
-    pub(in crate::drivers::text) call_ends: &'static [&'static str],
-    pub(in crate::drivers::text) argument: &'static [&'static str],
-    pub(in crate::drivers::text) argument_ends: &'static [&'static str],
+    pub(crate) wrappers: &'static [&'static str],
+    pub(crate) wrapper_ends: &'static [&'static str],
+    pub(crate) call: &'static [&'static str],
+    pub(crate) call_ends: &'static [&'static str],
+    pub(crate) argument: &'static [&'static str],
+    pub(crate) argument_ends: &'static [&'static str],
 }
 
 /// The kind of a tag that may begin the next argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::drivers::text) enum ArgumentStart {
+pub(crate) enum ArgumentStart {
     /// The tag begins an argument that the tool takes.
     Known,
     /// The tag begins an argument that the tool does not take: its name is wrong, or the tag is a
@@ -42,7 +42,7 @@ pub(in crate::drivers::text) enum ArgumentStart {
 
 impl ArgumentStart {
     /// Judges a tag by the name of its argument.
-    pub(in crate::drivers::text) fn of(tool: &ToolDefinition, key: &str) -> Self {
+    pub(crate) fn of(tool: &ToolDefinition, key: &str) -> Self {
         let known = tool.parameters.as_value().get("properties");
         let is_known = known.is_none_or(|known| known.get(key).is_some());
         if is_known { Self::Known } else { Self::Unknown }
@@ -82,22 +82,22 @@ impl OpenTags {
 
 /// State that calls parsed together share.
 #[derive(Debug, Default)]
-pub(in crate::drivers::text) struct TagState {
+pub(crate) struct TagState {
     /// The number of arguments without an end.
     endless: usize,
     /// The number of arguments for which the end tags of the call were counted.
     counted: usize,
     /// True if an argument may continue after the end tag that was taken for its own.
-    pub(in crate::drivers::text) is_ambiguous: bool,
+    pub(crate) is_ambiguous: bool,
     /// True if the brackets of an object with all arguments are not closed in the whole text.
-    pub(in crate::drivers::text) has_unclosed_object: bool,
+    pub(crate) has_unclosed_object: bool,
     /// The leftover of the current call.
     leftover: String,
 }
 
 /// A call with its arguments and its leftover.
 #[derive(Debug)]
-pub(in crate::drivers::text) struct TaggedCall<'d> {
+pub(crate) struct TaggedCall<'d> {
     callee: Callee<'d>,
     arguments: String,
     leftover: String,
@@ -105,7 +105,7 @@ pub(in crate::drivers::text) struct TaggedCall<'d> {
 
 impl TagState {
     /// Adds to the leftover of the current call.
-    pub(in crate::drivers::text) fn add_leftover(&mut self, text: &str) {
+    pub(crate) fn add_leftover(&mut self, text: &str) {
         if !self.leftover.is_empty() && !text.is_empty() {
             self.leftover.push(' ');
         }
@@ -114,12 +114,7 @@ impl TagState {
 
     /// Adds an argument that a value holds after an end tag that no tag in the value opens: the
     /// value may end there.
-    pub(in crate::drivers::text) fn add_argument_in(
-        &mut self,
-        value: &str,
-        tags: &TagSet,
-        tool: &ToolDefinition,
-    ) {
+    pub(crate) fn add_argument_in(&mut self, value: &str, tags: &TagSet, tool: &ToolDefinition) {
         let all = [tags.argument, tags.argument_ends].concat();
         let Some(first) = find_first(value, all.iter().copied()) else { return };
         let after = value.get(first.end..).unwrap_or_default();
@@ -130,11 +125,7 @@ impl TagState {
     }
 
     /// Builds the current call.
-    pub(in crate::drivers::text) fn call<'d>(
-        &mut self,
-        callee: Callee<'d>,
-        arguments: String,
-    ) -> TaggedCall<'d> {
+    pub(crate) fn call<'d>(&mut self, callee: Callee<'d>, arguments: String) -> TaggedCall<'d> {
         TaggedCall { callee, arguments, leftover: std::mem::take(&mut self.leftover) }
     }
 }
@@ -165,7 +156,7 @@ impl TagSet {
     /// A tag for which `ends` is false, judged by the text after it, is part of the argument. If a
     /// call inside the argument has no end, it may be only mentioned, or truncated: the next end
     /// tag is taken, and the end of the argument is ambiguous.
-    pub(in crate::drivers::text) fn argument_end<'t>(
+    pub(crate) fn argument_end<'t>(
         &self,
         cursor: &Cursor<'t>,
         state: &mut TagState,
@@ -300,7 +291,7 @@ impl TagSet {
     }
 
     /// Builds the calls and skips end tags that are left over after them.
-    pub(in crate::drivers::text) fn finish(
+    pub(crate) fn finish(
         &self,
         mut cursor: Cursor<'_>,
         calls: Vec<TaggedCall<'_>>,
@@ -351,14 +342,14 @@ impl TagSet {
 
 /// Returns a value whose end tag is missing without the line break before the next tag, which is
 /// markup, and the indentation of that tag.
-pub(in crate::drivers::text) fn without_last_line_break(value: &str) -> &str {
+pub(crate) fn without_last_line_break(value: &str) -> &str {
     let lines = value.trim_end_matches([' ', '\t']);
     let inner = lines.strip_suffix('\n').map(|inner| inner.strip_suffix('\r').unwrap_or(inner));
     inner.unwrap_or(value)
 }
 
 /// Returns the value without an end tag of another name, which stands for the one that is missing.
-pub(in crate::drivers::text) fn without_other_end_tag(value: &str) -> &str {
+pub(crate) fn without_other_end_tag(value: &str) -> &str {
     match unopened_tag(value) {
         Some(name) => {
             let rest = value.trim_end();

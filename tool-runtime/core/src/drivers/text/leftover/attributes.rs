@@ -2,7 +2,7 @@
 
 /// Returns the attributes of a head that `is_known` does not accept, such as `cwd="/tmp"` in
 /// `name="run" cwd="/tmp"`, and repeated ones. From text that is no attribute on, all is returned.
-pub(in super::super) fn other_attributes(head: &str, is_known: impl Fn(&str) -> bool) -> String {
+pub(crate) fn other_attributes(head: &str, is_known: impl Fn(&str) -> bool) -> String {
     let has_words = |text: &str| text.contains(char::is_alphanumeric);
     let (mut rest, mut keys, mut others) = (head, Vec::new(), Vec::new());
     while let Some((before, after)) = rest.split_once('=') {

@@ -18,7 +18,7 @@ const CALL_TYPES: [&str; 6] =
 ///
 /// A key of calls such as `id`, for which `is_key` is true, is markup, unless the tool has a
 /// parameter of this name and no argument for it.
-pub(in crate::drivers) fn leftover_members(
+pub(crate) fn leftover_members(
     members: &Members<'_>,
     used: &[Range<usize>],
     arguments: &str,
@@ -58,6 +58,6 @@ fn has_argument(arguments: &str, key: &str) -> bool {
 }
 
 /// Returns true if a value holds nothing.
-pub(in super::super) fn is_empty(value: &str) -> bool {
+pub(crate) fn is_empty(value: &str) -> bool {
     value == "null" || value.chars().all(|c| "{}[]\"' \n\t\r".contains(c))
 }

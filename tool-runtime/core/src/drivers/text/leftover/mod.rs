@@ -16,10 +16,10 @@ mod attributes;
 mod members;
 mod surroundings;
 
-pub(super) use self::attributes::other_attributes;
-pub(super) use self::members::is_empty;
-pub(super) use self::surroundings::is_argument;
-pub(in crate::drivers) use self::{members::leftover_members, surroundings::CallMarkup};
+pub(crate) use self::attributes::other_attributes;
+pub(crate) use self::members::is_empty;
+pub(crate) use self::surroundings::is_argument;
+pub(crate) use self::{members::leftover_members, surroundings::CallMarkup};
 use super::ToolLookup;
 use super::truncation::truncate;
 use crate::message::ToolCall;
@@ -40,7 +40,7 @@ fn without_first_separators(text: &str) -> &str {
 }
 
 /// Returns a text without the separators around it. If nothing remains, it is no leftover.
-pub(super) fn without_separators(text: &str) -> &str {
+pub(crate) fn without_separators(text: &str) -> &str {
     let is_separator = |c: char| c.is_whitespace() || SEPARATORS.contains(&c);
     let mut rest = without_first_separators(text).trim_end_matches(is_separator);
     while let Some(inner) = FENCES.iter().find_map(|fence| rest.strip_suffix(fence)) {
@@ -50,7 +50,7 @@ pub(super) fn without_separators(text: &str) -> &str {
 }
 
 /// Adds a leftover to a call, unless nothing is left of it without the separators around it.
-pub(in crate::drivers) fn add_leftover(call: &mut ToolCall, leftover: &str) {
+pub(crate) fn add_leftover(call: &mut ToolCall, leftover: &str) {
     if without_separators(leftover).is_empty() {
         return;
     }
@@ -61,7 +61,7 @@ pub(in crate::drivers) fn add_leftover(call: &mut ToolCall, leftover: &str) {
 }
 
 /// Removes the end of the arguments of calls with a leftover: more of them may be in it.
-pub(in crate::drivers) fn truncate_with_leftover(calls: &mut [ToolCall], tools: &ToolLookup<'_>) {
+pub(crate) fn truncate_with_leftover(calls: &mut [ToolCall], tools: &ToolLookup<'_>) {
     for call in calls.iter_mut().filter(|call| !call.leftover.is_empty()) {
         if let Some(tool) = tools.find(&call.name) {
             call.arguments = truncate(call.arguments.to_text().into_owned(), tool).into();

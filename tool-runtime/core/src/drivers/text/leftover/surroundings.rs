@@ -21,17 +21,17 @@ const MAX_LINE_LEN: usize = 256;
 
 /// Describes the markup of calls that were found in a text.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::drivers) struct CallMarkup<'t> {
-    pub(in crate::drivers) formats: &'t Formats,
-    pub(in crate::drivers) tools: &'t ToolLookup<'t>,
+pub(crate) struct CallMarkup<'t> {
+    pub(crate) formats: &'t Formats,
+    pub(crate) tools: &'t ToolLookup<'t>,
     /// The markers that end a call.
-    pub(in crate::drivers) ends: &'t [&'t str],
+    pub(crate) ends: &'t [&'t str],
 }
 
 impl CallMarkup<'_> {
     /// Adds the leftover in the text `after` the calls to the last of them. `matched` is the text
     /// of the calls.
-    pub(in crate::drivers) fn add_leftover_after(
+    pub(crate) fn add_leftover_after(
         &self,
         matched: &str,
         after: &str,
@@ -56,7 +56,7 @@ impl CallMarkup<'_> {
 
     /// Adds the end of the text before the calls to the leftover of the first of them: the text
     /// inside of their markup, if it names a parameter, or the last line, if it is an argument.
-    pub(in crate::drivers) fn add_leftover_before(&self, before: &str, calls: &mut [ToolCall]) {
+    pub(crate) fn add_leftover_before(&self, before: &str, calls: &mut [ToolCall]) {
         let before = before.trim_end();
         if let Some(call) = calls.first_mut()
             && let Some(tool) = self.tools.find(&call.name)
@@ -159,7 +159,7 @@ fn is_argument_line(line: &str, above: &str, tool: &ToolDefinition) -> bool {
 }
 
 /// Returns true if a text that is complete begins with an argument of the tool.
-pub(in super::super) fn is_argument(text: &str, tool: &ToolDefinition) -> bool {
+pub(crate) fn is_argument(text: &str, tool: &ToolDefinition) -> bool {
     let window = beginning(without_first_separators(text), MAX_LINE_LEN);
     is_whole_argument(window.split('\n').next().unwrap_or_default(), tool)
 }

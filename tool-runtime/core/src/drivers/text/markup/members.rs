@@ -12,18 +12,18 @@ use crate::json::__private::is_one_of;
 const MAX_MEMBERS: usize = 64;
 
 #[derive(Debug)]
-pub(in crate::drivers) struct Members<'t> {
-    pub(in crate::drivers) text: &'t str,
+pub(crate) struct Members<'t> {
+    pub(crate) text: &'t str,
     found: Vec<(&'t str, Range<usize>)>,
     /// The end of the last member.
     end: usize,
     /// True if the object has an end and no part of it was skipped.
-    pub(in crate::drivers) is_complete: bool,
+    pub(crate) is_complete: bool,
 }
 
 impl<'t> Members<'t> {
     /// Finds the members of the object at the beginning of `text`.
-    pub(in crate::drivers) fn of(text: &'t str) -> Self {
+    pub(crate) fn of(text: &'t str) -> Self {
         let mut walk = MemberWalker::new(Input::new(text, true));
         let found: Vec<_> =
             (0..MAX_MEMBERS).map_while(|_| walk.key().map(|key| (key, walk.value()))).collect();
@@ -32,32 +32,32 @@ impl<'t> Members<'t> {
     }
 
     /// Returns the key and the position of the value of each member.
-    pub(in crate::drivers) fn ranges(&self) -> impl Iterator<Item = (&'t str, Range<usize>)> {
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (&'t str, Range<usize>)> {
         self.found.iter().map(|(key, range)| (*key, range.clone()))
     }
 
     /// Returns the position of the text after the last member, if the object does not end there.
-    pub(in crate::drivers) fn unread(&self) -> Option<Range<usize>> {
+    pub(crate) fn unread(&self) -> Option<Range<usize>> {
         let end = value_end(self.text, 0, true).unwrap_or(self.text.len());
         (!self.is_complete && self.end < end).then_some(self.end..end)
     }
 
-    pub(in crate::drivers) fn keys(&self) -> impl Iterator<Item = &'t str> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'t str> {
         self.found.iter().map(|(key, _)| *key)
     }
 
     /// Returns the text after the end of the object, judged by its brackets.
-    pub(in crate::drivers) fn text_after(&self) -> Option<&'t str> {
+    pub(crate) fn text_after(&self) -> Option<&'t str> {
         self.text.get(value_end(self.text, 0, true)?..)
     }
 
     /// Returns true if the object has an end, judged by its brackets.
-    pub(in crate::drivers) fn has_end(&self) -> bool {
+    pub(crate) fn has_end(&self) -> bool {
         value_end(self.text, 0, true).is_some()
     }
 
     /// Writes an object of the members whose key `is_included` accepts.
-    pub(in crate::drivers) fn object(&self, is_included: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn object(&self, is_included: impl Fn(&str) -> bool) -> String {
         let included = self.found.iter().filter(|(key, _)| is_included(key));
         let members = included.map(|(key, range)| {
             format!("{}: {}", Value::from(*key), self.text.get(range.clone()).unwrap_or_default())
@@ -67,7 +67,7 @@ impl<'t> Members<'t> {
 
     /// Returns the position of the value of the first member with one of these names, or else of
     /// the first one whose name differs from them in case and separators alone.
-    pub(in crate::drivers) fn range_of(&self, names: &[&str]) -> Option<Range<usize>> {
+    pub(crate) fn range_of(&self, names: &[&str]) -> Option<Range<usize>> {
         let mut found = self.found.iter();
         let exact = found.find(|(key, _)| names.contains(key));
         let similar = || self.found.iter().find(|(key, _)| is_one_of(key, names));
@@ -76,7 +76,7 @@ impl<'t> Members<'t> {
 
     /// Returns the position of the value of the first member with one of these names whose value
     /// `is_accepted` accepts.
-    pub(in crate::drivers::text) fn range_where(
+    pub(crate) fn range_where(
         &self,
         names: &[&str],
         is_accepted: impl Fn(&str) -> bool,
@@ -89,33 +89,30 @@ impl<'t> Members<'t> {
 
     /// Returns the key and the value of each member with one of these names, up to case and
     /// separators.
-    pub(in crate::drivers::text) fn all(
-        &self,
-        names: &[&str],
-    ) -> impl Iterator<Item = (&'t str, &'t str)> {
+    pub(crate) fn all(&self, names: &[&str]) -> impl Iterator<Item = (&'t str, &'t str)> {
         let found = self.found.iter().filter(move |(key, _)| is_one_of(key, names));
         found.map(|(key, range)| (*key, self.text.get(range.clone()).unwrap_or_default()))
     }
 
-    pub(in crate::drivers) fn get(&self, names: &[&str]) -> Option<&'t str> {
+    pub(crate) fn get(&self, names: &[&str]) -> Option<&'t str> {
         self.text.get(self.range_of(names)?)
     }
 }
 
 /// Walks an object member by member: first a key, then its value.
 #[derive(Debug)]
-pub(in crate::drivers::text) struct MemberWalker<'t> {
+pub(crate) struct MemberWalker<'t> {
     text: &'t str,
     is_complete: bool,
     /// The position; `None` if no further member is found.
     at: Option<usize>,
     /// True if the object has ended.
-    pub(super) has_ended: bool,
+    pub(crate) has_ended: bool,
 }
 
 impl<'t> MemberWalker<'t> {
     /// Starts at the object at the beginning of `input`.
-    pub(in crate::drivers::text) fn new(input: Input<'t>) -> Self {
+    pub(crate) fn new(input: Input<'t>) -> Self {
         Self { text: input.text, is_complete: input.is_complete, at: Some(1), has_ended: false }
     }
 
@@ -132,7 +129,7 @@ impl<'t> MemberWalker<'t> {
         }
     }
 
-    pub(in crate::drivers::text) fn key(&mut self) -> Option<&'t str> {
+    pub(crate) fn key(&mut self) -> Option<&'t str> {
         let from = self.at.take()?;
         let mut at = self.skip_blanks(from)?;
         while self.text.as_bytes().get(at) == Some(&b',') {
@@ -153,7 +150,7 @@ impl<'t> MemberWalker<'t> {
 
     /// Returns the position of the value of the last key; it ends with the text if it has no end of
     /// its own.
-    pub(in crate::drivers::text) fn value(&mut self) -> Range<usize> {
+    pub(crate) fn value(&mut self) -> Range<usize> {
         let Some(at) = self.at.take() else { return self.text.len()..self.text.len() };
         self.at = match self.text.as_bytes().get(at) {
             Some(b'{' | b'[' | b'(' | b'"' | b'\'') => value_end(self.text, at, self.is_complete),

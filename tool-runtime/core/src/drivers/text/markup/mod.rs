@@ -8,8 +8,8 @@ mod search;
 mod value_end;
 mod words;
 
-pub(in crate::drivers) use self::members::Members;
-pub(super) use self::{
+pub(crate) use self::members::Members;
+pub(crate) use self::{
     members::MemberWalker,
     search::{
         beginning, ending, find_first, first_line, text_before, text_before_any,

@@ -12,7 +12,7 @@ thread_local! {
 }
 
 /// Counts the bytes that a search has read.
-pub(super) fn count(bytes: usize) {
+pub(crate) fn count(bytes: usize) {
     SCANNED_BYTES.set(SCANNED_BYTES.get() + bytes);
 }
 

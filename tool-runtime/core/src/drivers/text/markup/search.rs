@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::{memchr, memchr_iter, memchr3_iter, memmem};
 
 /// Returns the beginning of a text, of at most this many bytes.
-pub(in crate::drivers::text) fn beginning(text: &str, max_len: usize) -> &str {
+pub(crate) fn beginning(text: &str, max_len: usize) -> &str {
     let mut end = text.len().min(max_len);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -14,7 +14,7 @@ pub(in crate::drivers::text) fn beginning(text: &str, max_len: usize) -> &str {
 }
 
 /// Returns the end of a text of at most `max_len` bytes, from a character on.
-pub(in crate::drivers::text) fn ending(text: &str, max_len: usize) -> &str {
+pub(crate) fn ending(text: &str, max_len: usize) -> &str {
     let mut start = text.len().saturating_sub(max_len);
     while !text.is_char_boundary(start) {
         start += 1;
@@ -24,7 +24,7 @@ pub(in crate::drivers::text) fn ending(text: &str, max_len: usize) -> &str {
 
 /// Returns the first line of a text, or its beginning of at most `max_len` bytes, and true if a
 /// line break follows it. A line may be as long as the text, and each call on it examines the rest.
-pub(in crate::drivers::text) fn first_line(text: &str, max_len: usize) -> (&str, bool) {
+pub(crate) fn first_line(text: &str, max_len: usize) -> (&str, bool) {
     let window = beginning(text, max_len);
     let line = memchr(b'\n', window.as_bytes()).and_then(|end| window.get(..end));
     #[cfg(test)]
@@ -33,7 +33,7 @@ pub(in crate::drivers::text) fn first_line(text: &str, max_len: usize) -> (&str,
 }
 
 /// Returns the position of the first of `words`, found in one pass.
-pub(in crate::drivers::text) fn find_first<'w>(
+pub(crate) fn find_first<'w>(
     text: &str,
     words: impl Iterator<Item = &'w str> + Clone,
 ) -> Option<Range<usize>> {
@@ -66,16 +66,13 @@ fn find_leftmost<'w>(
 }
 
 /// Returns the text before the first of `words`, or all of it.
-pub(in crate::drivers::text) fn text_before_any<'t>(text: &'t str, words: &[&str]) -> &'t str {
+pub(crate) fn text_before_any<'t>(text: &'t str, words: &[&str]) -> &'t str {
     let first = find_first(text, words.iter().copied());
     first.and_then(|first| text.get(..first.start)).unwrap_or(text)
 }
 
 /// Returns the text without a partial marker at its end.
-pub(in crate::drivers::text) fn without_partial_marker<'t>(
-    text: &'t str,
-    words: &[&str],
-) -> &'t str {
+pub(crate) fn without_partial_marker<'t>(text: &'t str, words: &[&str]) -> &'t str {
     let longest = words.iter().map(|word| word.len()).max().unwrap_or(0);
     let mut before =
         (text.len().saturating_sub(longest)..text.len()).filter_map(|at| text.split_at_checked(at));
@@ -84,11 +81,7 @@ pub(in crate::drivers::text) fn without_partial_marker<'t>(
 }
 
 /// Returns the text before `word`, if `word` begins within `max` bytes.
-pub(in crate::drivers::text) fn text_before<'t>(
-    text: &'t str,
-    word: &str,
-    max: usize,
-) -> Option<&'t str> {
+pub(crate) fn text_before<'t>(text: &'t str, word: &str, max: usize) -> Option<&'t str> {
     let window = text.as_bytes().get(..max + word.len()).unwrap_or(text.as_bytes());
     text.get(..memmem::find(window, word.as_bytes())?)
 }

@@ -4,11 +4,7 @@ use memchr::{memchr2, memmem};
 
 /// Returns the end of the value that begins at `at` with a bracket or a quote; `None` if the text
 /// ends before.
-pub(in crate::drivers::text) fn value_end(
-    text: &str,
-    at: usize,
-    is_complete: bool,
-) -> Option<usize> {
+pub(crate) fn value_end(text: &str, at: usize, is_complete: bool) -> Option<usize> {
     let end = find_value_end(text, at, is_complete);
     #[cfg(test)]
     super::scan_counter::count(end.unwrap_or(text.len()).saturating_sub(at));

@@ -1,7 +1,7 @@
 //! The words of the markup of calls: wrappers, end-of-turn tokens, and names in tags.
 
 /// Tags that models write around the calls of any format, and their end tags.
-pub(in crate::drivers::text) const WRAPPERS: [(&str, &str); 9] = [
+pub(crate) const WRAPPERS: [(&str, &str); 9] = [
     ("<tool_call>", "</tool_call>"),
     ("<tool_calls>", "</tool_calls>"),
     ("<function_call>", "</function_call>"),
@@ -14,7 +14,7 @@ pub(in crate::drivers::text) const WRAPPERS: [(&str, &str); 9] = [
 ];
 
 /// End-of-turn tokens, which are no part of the text. The last four begin another message.
-pub(in crate::drivers::text) const END_TOKENS: [&str; 17] = [
+pub(crate) const END_TOKENS: [&str; 17] = [
     "<|im_end|>",
     "<|eot_id|>",
     "<|eot|>",
@@ -34,10 +34,10 @@ pub(in crate::drivers::text) const END_TOKENS: [&str; 17] = [
     "<|user|>",
 ];
 /// The end-of-turn tokens that begin no other message.
-pub(in crate::drivers::text) const MESSAGE_ENDS: &[&str] = END_TOKENS.split_at(13).0;
+pub(crate) const MESSAGE_ENDS: &[&str] = END_TOKENS.split_at(13).0;
 
 /// Names of tags of calls and arguments.
-pub(in crate::drivers::text) const TAG_NAMES: [&str; 20] = [
+pub(crate) const TAG_NAMES: [&str; 20] = [
     "parameter",
     "parameters",
     "param",
@@ -67,11 +67,11 @@ const HEAD_WORDS: [&str; 19] = [
 ];
 
 /// Returns true for the name of a tag of calls or of an attribute of one.
-pub(in crate::drivers::text) fn is_markup_word(word: &str) -> bool {
+pub(crate) fn is_markup_word(word: &str) -> bool {
     markup_words().any(|known| known.eq_ignore_ascii_case(word))
 }
 
 /// Returns the names of tags of calls, and of their attributes.
-pub(in crate::drivers::text) fn markup_words() -> impl Iterator<Item = &'static str> {
+pub(crate) fn markup_words() -> impl Iterator<Item = &'static str> {
     TAG_NAMES.into_iter().chain(HEAD_WORDS)
 }

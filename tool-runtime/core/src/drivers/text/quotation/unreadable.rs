@@ -38,7 +38,7 @@ const MAX_QUOTED_LEN: usize = 200;
 
 /// The markup of a call that no format could parse.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::drivers) struct UnreadableCall<'t> {
+pub(crate) struct UnreadableCall<'t> {
     /// The names of the formats that begin like it; none if the format is not known.
     formats: Vec<String>,
     /// The text from the marker on.
@@ -49,7 +49,7 @@ pub(in crate::drivers) struct UnreadableCall<'t> {
 
 impl UnreadableCall<'_> {
     /// Returns the feedback for the model, which names the formats and quotes the markup.
-    pub(in crate::drivers) fn feedback(&self) -> String {
+    pub(crate) fn feedback(&self) -> String {
         let names: Vec<_> = self.formats.iter().map(|name| format!("`{name}`")).collect();
         let quoted: String = self.markup.chars().take(MAX_QUOTED_LEN).collect();
         let format = if names.is_empty() {
@@ -75,11 +75,7 @@ impl UnreadableCall<'_> {
 }
 
 /// Returns true if a text would be read as a call, or is the markup of one.
-pub(in crate::drivers) fn is_call_markup(
-    formats: &Formats,
-    text: &str,
-    tools: &ToolLookup<'_>,
-) -> bool {
+pub(crate) fn is_call_markup(formats: &Formats, text: &str, tools: &ToolLookup<'_>) -> bool {
     !formats.extract(text, tools).calls.is_empty()
         || unreadable_call(formats, text, tools).is_some()
 }
@@ -87,7 +83,7 @@ pub(in crate::drivers) fn is_call_markup(
 /// Returns the markup of a call in the visible text of a reply without calls: a line that is not
 /// quoted begins with a marker, and the text ends with a bracket or a tag, or the line of the end
 /// tag does. Or the lines of an action end the text.
-pub(in crate::drivers) fn unreadable_call<'t>(
+pub(crate) fn unreadable_call<'t>(
     formats: &Formats,
     text: &'t str,
     tools: &ToolLookup<'_>,

@@ -9,7 +9,7 @@ use crate::drivers::text::search::marker_index::MarkerCandidate;
 
 impl Scanner {
     /// Scans the content of a channel up to its end. Returns false if more text is needed.
-    pub(super) fn scan_channel(
+    pub(crate) fn scan_channel(
         &mut self,
         formats: &Formats,
         tools: &ToolLookup<'_>,

@@ -40,6 +40,12 @@ impl ToolDefinition {
         ))
     }
 
+    /// Returns true if the tool has a parameter of this name.
+    pub(crate) fn has_parameter(&self, name: &str) -> bool {
+        let properties = self.parameters.as_value().get("properties");
+        properties.is_some_and(|properties| properties.get(name).is_some())
+    }
+
     /// Returns the first word of `text` that is the name of a parameter, at any depth, up to case
     /// and separators.
     pub(crate) fn parameter_in<'t>(&self, text: &'t str) -> Option<&'t str> {

@@ -27,6 +27,7 @@ pub(crate) const ANTHROPIC: TaggedFormat = TaggedFormat {
         call: &["<invoke ", "<antml:invoke "],
         call_ends: &["</invoke>", "</antml:invoke>"],
         argument: &["<parameter ", "<antml:parameter "],
+        value: &[],
         argument_ends: &["</parameter>", "</antml:parameter>"],
     },
 };

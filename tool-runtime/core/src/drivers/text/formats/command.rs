@@ -11,7 +11,7 @@
 
 use super::super::StartMarker;
 use super::super::grammar::JsonFormat;
-use super::think::ChannelFormat;
+use super::think::{ChannelFormat, InLine};
 
 pub(crate) const COMMAND: JsonFormat = JsonFormat {
     name: "command",
@@ -26,6 +26,6 @@ pub(crate) const RESPONSE: ChannelFormat = ChannelFormat {
         StartMarker::Anywhere("<|START_TEXT|>"),
     ],
     is_visible: true,
-    allowed_in_line: true,
+    in_line: InLine::Always,
     end_markers: &["<|END_RESPONSE|>", "<|END_TEXT|>"],
 };

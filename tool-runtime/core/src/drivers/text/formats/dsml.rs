@@ -81,6 +81,7 @@ pub(crate) const DSML: TaggedFormat = TaggedFormat {
             "<|DSML|parameter ",
             "<||DSML||parameter ",
         ],
+        value: &[],
         argument_ends: &[
             "</｜DSML｜parameter>",
             "</｜GCML｜parameter>",

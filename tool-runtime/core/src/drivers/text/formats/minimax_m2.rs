@@ -20,6 +20,7 @@ pub(crate) const MINIMAX_M2: TaggedFormat = TaggedFormat {
         call: &["<invoke "],
         call_ends: &["</invoke>"],
         argument: &["<parameter "],
+        value: &[],
         argument_ends: &["</parameter>"],
     },
 };

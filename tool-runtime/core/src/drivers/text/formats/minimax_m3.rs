@@ -77,7 +77,7 @@ fn tag<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, NoMatch> {
     if cursor.is_done()? || !cursor.take(&["<"])? {
         return Ok(None);
     }
-    match cursor.head('>') {
+    match cursor.head(">") {
         Err(NoMatch::Text) => Ok(None),
         // The tag is truncated.
         Err(_) if cursor.is_complete => {

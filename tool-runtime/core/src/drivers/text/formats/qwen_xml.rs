@@ -25,6 +25,7 @@ pub(crate) const QWEN_XML: TaggedFormat = TaggedFormat {
         call: &["<function="],
         call_ends: &["</function>"],
         argument: &["<parameter="],
+        value: &[],
         argument_ends: &["</parameter>"],
     },
 };

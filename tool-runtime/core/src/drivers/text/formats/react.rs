@@ -148,7 +148,7 @@ fn parse_lines(cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCa
         Err(_) => {}
         call => return call,
     }
-    let name = match cursor.head('\n') {
+    let name = match cursor.head("\n") {
         // The call, if it is one, is truncated.
         Err(_) if cursor.is_complete => return Err(NoMatch::Text),
         name => name?,

@@ -22,6 +22,7 @@ pub(crate) const STEP3: TaggedFormat = TaggedFormat {
         call: &["<steptml:invoke "],
         call_ends: &["</steptml:invoke>"],
         argument: &["<steptml:parameter "],
+        value: &[],
         argument_ends: &["</steptml:parameter>"],
     },
 };

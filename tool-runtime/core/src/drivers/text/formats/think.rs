@@ -19,10 +19,17 @@ pub(crate) struct ChannelFormat {
     pub(crate) start_markers: &'static [StartMarker],
     /// True for visible text, false for reasoning.
     pub(crate) is_visible: bool,
-    /// True if the channel may begin inside a line. A reasoning channel inside a line needs its
-    /// closing marker.
-    pub(crate) allowed_in_line: bool,
+    pub(crate) in_line: InLine,
     pub(crate) end_markers: &'static [&'static str],
+}
+
+/// Whether a channel may begin inside a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InLine {
+    Never,
+    /// With a closing marker, and not in a sentence that only mentions both.
+    Closed,
+    Always,
 }
 
 pub(crate) const THINK: ChannelFormat = ChannelFormat {
@@ -39,7 +46,7 @@ pub(crate) const THINK: ChannelFormat = ChannelFormat {
         StartMarker::Anywhere("<|START_THINKING|>"),
     ],
     is_visible: false,
-    allowed_in_line: true,
+    in_line: InLine::Closed,
     end_markers: &[
         "</think>",
         "</thinking>",
@@ -57,7 +64,7 @@ pub(crate) const MISTRAL: ChannelFormat = ChannelFormat {
     name: "mistral_think",
     start_markers: &[StartMarker::Anywhere("[THINK]")],
     is_visible: false,
-    allowed_in_line: true,
+    in_line: InLine::Closed,
     end_markers: &["[/THINK]"],
 };
 
@@ -65,7 +72,7 @@ pub(crate) const GEMMA: ChannelFormat = ChannelFormat {
     name: "gemma_think",
     start_markers: &[StartMarker::LineStart("<|channel>thought")],
     is_visible: false,
-    allowed_in_line: false,
+    in_line: InLine::Never,
     end_markers: &["<channel|>"],
 };
 
@@ -82,11 +89,11 @@ impl Format for ChannelFormat {
         let words = self.start_markers.iter().map(StartMarker::as_str);
         let start_marker = words.filter(|word| input.text.starts_with(word)).map(str::len).max();
         let end = start_marker.ok_or(NoMatch::Text)?;
-        if !input.at_line_start && !self.allowed_in_line {
-            return Err(NoMatch::Text);
-        }
-        if !input.at_line_start && !self.is_visible {
-            self.find_end_marker(input.text.get(end..).unwrap_or_default(), input.is_complete)?;
+        match self.in_line {
+            _ if input.at_line_start => {}
+            InLine::Never => return Err(NoMatch::Text),
+            InLine::Closed => self.find_end_marker(input, end)?,
+            InLine::Always => {}
         }
         Ok(Match::Channel {
             end,
@@ -100,13 +107,14 @@ impl Format for ChannelFormat {
 impl ChannelFormat {
     /// Restricts the format to the start of a line.
     pub(crate) const fn at_line_start_only(self) -> Self {
-        Self { allowed_in_line: false, ..self }
+        Self { in_line: InLine::Never, ..self }
     }
 
-    /// Checks that a closing marker follows.
-    fn find_end_marker(&self, inner: &str, is_complete: bool) -> Result<(), NoMatch> {
+    /// Checks that a closing marker follows the start marker, which ends at `start`.
+    fn find_end_marker(&self, input: Input<'_>, start: usize) -> Result<(), NoMatch> {
+        let inner = input.text.get(start..).unwrap_or_default();
         let Some(end_marker) = find_first(inner, self.end_markers.iter().copied()) else {
-            return Err(if is_complete { NoMatch::Text } else { NoMatch::Incomplete });
+            return Err(if input.is_complete { NoMatch::Text } else { NoMatch::Incomplete });
         };
         // A sentence may mention both tags.
         let inner = inner.get(..end_marker.start).unwrap_or_default();

@@ -95,12 +95,13 @@ impl<'t> Cursor<'t> {
         Ok(())
     }
 
-    /// Consumes the text up to and including `end`: a name, or the head of a tag.
-    pub(crate) fn head(&mut self, end: char) -> Result<&'t str, NoMatch> {
+    /// Consumes the text up to and including `end`, on one line: a name, or the head of a tag.
+    pub(crate) fn head(&mut self, end: &str) -> Result<&'t str, NoMatch> {
         let rest = self.rest();
-        match head_chars(rest).find(|(_, c)| *c == end || *c == '\n') {
-            Some((at, c)) if c == end => {
-                self.skip(at + end.len_utf8());
+        let is_end = |at: usize| rest.get(at..).is_some_and(|rest| rest.starts_with(end));
+        match head_chars(rest).find(|(at, c)| *c == '\n' || is_end(*at)) {
+            Some((at, _)) if is_end(at) => {
+                self.skip(at + end.len());
                 Ok(rest.get(..at).unwrap_or_default())
             }
             // Also if the text is complete: the head is truncated.

@@ -8,6 +8,7 @@ mod named;
 mod python;
 mod raw_value;
 mod stray_tag;
+mod style;
 mod tagged;
 mod tags;
 
@@ -19,11 +20,10 @@ pub(crate) use self::{
     json::{JsonFormat, parse_json_calls},
     named::{NamedFormat, Section},
     python::{PythonFormat, parse_python_arguments, parse_python_call, parse_python_calls},
-    stray_tag::{ends_with_stray_tag, is_of_markup, may_hold_tag},
-    tagged::{Style, TaggedFormat},
-    tags::{
-        ArgumentStart, TagSet, TagState, TaggedCall, without_last_line_break, without_other_end_tag,
-    },
+    stray_tag::{ends_with_stray_tag, may_hold_tag},
+    style::{Style, without_last_line_break},
+    tagged::TaggedFormat,
+    tags::{ArgumentStart, TagSet, TagState},
 };
 pub(crate) use super::markup::Members;
 pub(crate) use super::markup::{

@@ -6,6 +6,13 @@ use crate::tool::ToolDefinition;
 
 /// The longest tag, in bytes.
 const MAX_TAG_LEN: usize = 96;
+/// The longest name of an end tag, in bytes.
+const MAX_NAME_LEN: usize = 64;
+/// The tokens around the names of tags, in the format of Kimi K3.
+const OPEN: &str = "<|open|>";
+const CLOSE: &str = "<|close|>";
+const SEP: &str = "<|sep|>";
+
 /// Returns true if the value of the argument `key` ends with an end tag that was not opened in it
 /// and belongs to the markup of the call: it has the name of an argument, of the tool, or of a tag
 /// of calls. So does an end-of-turn token.
@@ -36,6 +43,9 @@ pub(crate) fn is_of_markup(name: &str, key: &str, tool: &ToolDefinition) -> bool
 
 /// Splits the last tag from a value: an end tag, with or without `>`, or an empty element.
 fn last_tag(value: &str) -> Option<(&str, &str)> {
+    if let Some(value) = value.strip_suffix(SEP) {
+        return value.rsplit_once(CLOSE);
+    }
     let window = value.len().saturating_sub(MAX_TAG_LEN);
     let start = value.as_bytes().get(window..)?.iter().rposition(|byte| *byte == b'<')? + window;
     let (before, tag) = value.split_at_checked(start)?;
@@ -59,8 +69,26 @@ fn is_opened(text: &str, name: &str) -> bool {
     let text = text.to_lowercase();
     let mut starts = text.match_indices(name);
     starts.any(|(at, _)| {
-        text.get(..at).is_some_and(|before| before.ends_with('<') || before.ends_with("<｜"))
+        text.get(..at)
+            .is_some_and(|before| ["<", "<｜", OPEN].iter().any(|start| before.ends_with(start)))
     })
+}
+
+/// Returns the value without an end tag of another name, which stands for the one that is missing.
+pub(crate) fn without_other_end_tag(value: &str) -> &str {
+    let tags = [("<", "</", ">"), (OPEN, CLOSE, SEP)];
+    tags.into_iter().find_map(|tag| before_unopened_tag(value, tag)).unwrap_or(value)
+}
+
+/// Returns the text before the end tag at the end of `text` if it was not opened there.
+fn before_unopened_tag<'t>(
+    text: &'t str,
+    (open, close, end): (&str, &str, &str),
+) -> Option<&'t str> {
+    let (before, name) = text.trim_end().strip_suffix(end)?.rsplit_once(close)?;
+    let is_name = |c: char| c.is_alphanumeric() || "_-.:=｜|".contains(c);
+    let is_tag = (1..=MAX_NAME_LEN).contains(&name.len()) && name.chars().all(is_name);
+    (is_tag && !before.contains(&format!("{open}{name}"))).then_some(before)
 }
 
 #[cfg(test)]

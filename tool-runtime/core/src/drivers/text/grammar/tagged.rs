@@ -1,9 +1,9 @@
 //! The grammar of formats with tags around each call and each argument, and plain text inside them.
 
-use super::super::leftover::other_attributes;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
-use super::stray_tag::{ends_with_stray_tag, may_hold_tag};
-use super::tags::{ArgumentStart, TaggedCall, without_last_line_break, without_other_end_tag};
+use super::stray_tag::{ends_with_stray_tag, may_hold_tag, without_other_end_tag};
+use super::style::{Head, Style};
+use super::tags::{ArgumentStart, TaggedCall};
 use super::{
     ArgumentBuilder, Cursor, TagSet, TagState, beginning, text_before_any, value_end,
     without_partial_marker,
@@ -19,18 +19,6 @@ const OBJECT_TAGS: [(&str, &str); 2] =
 
 /// The longest beginning of a value after a damaged tag that is quoted, in bytes.
 const MAX_QUOTED_LEN: usize = 128;
-/// Attributes that models write beside the name of a tool, and beside that of an argument.
-const CALL_ATTRIBUTES: [&str; 3] = ["id", "index", "type"];
-const ARGUMENT_ATTRIBUTES: [&str; 2] = ["string", "type"];
-
-/// How a tag contains a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
-    /// `<function=NAME>`; a line break next to a tag is markup.
-    Equals,
-    /// `<invoke name="NAME">`.
-    Attribute,
-}
 
 /// A format whose calls are tags.
 #[derive(Debug)]
@@ -78,7 +66,7 @@ impl Format for TaggedFormat {
             end = cursor.at;
             // The scanner parses the next call, because it limits how often a text is read to its
             // end.
-            if state.has_unclosed_object {
+            if state.has_unclosed_object || self.tags.wrappers.is_empty() {
                 break;
             }
             cursor.skip_blanks();
@@ -108,43 +96,17 @@ impl TaggedFormat {
         Cursor { ..*cursor }.take(self.tags.call)
     }
 
-    /// Returns the name in the head of a tag, and the attributes after it.
-    fn split_name<'t>(&self, head: &'t str) -> Option<(&'t str, &'t str)> {
-        let (name, more) = match self.style {
-            Style::Equals => (head, ""),
-            Style::Attribute => {
-                let (_, value) = head.split_once("name=")?;
-                let quote = value.chars().next().filter(|c| "\"'".contains(*c))?;
-                value.strip_prefix(quote)?.split_once(quote)?
-            }
-        };
-        Some((name.trim().trim_matches(['"', '\'']), more))
-    }
-
     fn call<'d>(
         &self,
         cursor: &mut Cursor<'_>,
         state: &mut TagState,
         tools: &ToolLookup<'d>,
     ) -> Result<TaggedCall<'d>, NoMatch> {
-        let head = cursor.head('>')?;
-        let (name, _) = self.split_name(head).ok_or(NoMatch::Text)?;
-        let callee = tools.callee(name).ok_or(NoMatch::Text)?;
-        state.add_leftover(&self.other_attributes(head, &CALL_ATTRIBUTES, callee.tool));
+        let head = self.style.call_head(cursor)?;
+        let callee = tools.callee(&head.name).ok_or(NoMatch::Text)?;
+        state.add_leftover(&self.style.call_leftover(&head, callee.tool));
         let arguments = self.arguments(cursor, state, callee.tool)?;
         Ok(state.call(callee, arguments))
-    }
-
-    /// Returns the attributes in the head of a tag that are no part of the format. Those of `known`
-    /// are, unless they have the name of a parameter.
-    fn other_attributes(&self, head: &str, known: &[&str], tool: &ToolDefinition) -> String {
-        let takes = tool.parameters.as_value().get("properties");
-        let takes = |key: &str| takes.is_some_and(|properties| properties.get(key).is_some());
-        let is_known = |key: &str| key == "name" || known.contains(&key) && !takes(key);
-        match self.style {
-            Style::Equals => String::new(),
-            Style::Attribute => other_attributes(head, is_known),
-        }
     }
 
     fn arguments(
@@ -153,12 +115,14 @@ impl TaggedFormat {
         state: &mut TagState,
         tool: &ToolDefinition,
     ) -> Result<String, NoMatch> {
-        if let Some(object) = self.object(cursor, state)? {
+        if self.style != Style::Elements
+            && let Some(object) = self.object(cursor, state)?
+        {
             return Ok(object);
         }
         let mut builder = ArgumentBuilder::new(tool);
         for _ in 0..MAX_ARGUMENTS {
-            cursor.skip_blanks();
+            cursor.take_all(self.style.fillers())?;
             // More arguments may have followed.
             if cursor.is_done()? {
                 return Ok(builder.finish(false));
@@ -178,41 +142,61 @@ impl TaggedFormat {
                 let is_partial = self.tags.wrapper_ends.iter().any(may_end);
                 return Err(if is_partial { NoMatch::Incomplete } else { NoMatch::Malformed });
             }
-            let head = match cursor.head('>') {
-                Err(NoMatch::Incomplete) if cursor.is_complete => {
-                    cursor.skip_all();
-                    return Ok(builder.finish(false));
-                }
-                head => head?,
-            };
-            let (key, more) = self.split_name(head).ok_or(NoMatch::Malformed)?;
-            // A damaged tag ends at the bracket of another one.
-            let is_damaged = !more.trim().is_empty() && !more.trim_end().ends_with(['"', '\'']);
-            state.is_ambiguous |= is_damaged || head.contains('<') || more.contains('｜');
-            state.add_leftover(&self.other_attributes(head, &ARGUMENT_ATTRIBUTES, tool));
-            let Some(value) = self.value(cursor, state, tool)? else {
-                let value = without_partial_marker(cursor.rest(), self.tags.argument_ends);
-                builder.truncated(key, self.without_line_breaks(value));
+            let Some((head, has_tag)) = self.argument_head(cursor, state, tool)? else {
                 cursor.skip_all();
                 return Ok(builder.finish(false));
             };
-            if head.contains('<') {
+            let Some(value) = self.value(cursor, state, tool)? else {
+                let value = without_partial_marker(cursor.rest(), self.tags.argument_ends);
+                builder.truncated(&head.name, self.style.without_line_breaks(value));
+                cursor.skip_all();
+                return Ok(builder.finish(false));
+            };
+            state.is_ambiguous |= !has_tag && may_hold_tag(value);
+            // Text between the key and its value.
+            let before = self.tags.value.first().and_then(|tag| value.split_once(tag));
+            if let Some((before, _)) = before.filter(|_| !has_tag) {
+                state.add_leftover(before);
+            }
+            if head.holds_tag() {
                 state.add_leftover(beginning(value, MAX_QUOTED_LEN));
             }
-            let value = self.without_line_breaks(value);
+            let value = self.style.without_line_breaks(value);
             // The tag may be the end of the argument under its own name, or a part of it.
-            state.is_ambiguous |= ends_with_stray_tag(value, key, tool);
-            // DeepSeek marks whether a value is text or JSON.
-            let is_json = more.contains("string=\"false\"");
-            if more.contains("string=\"true\"") {
-                builder.text(key, value);
-            } else if is_json && serde_json::from_str::<String>(value).is_ok() {
-                builder.json(key, value);
-            } else {
-                builder.raw(key, value);
+            state.is_ambiguous |= ends_with_stray_tag(value, &head.name, tool);
+            match head.is_text() {
+                Some(true) => builder.text(&head.name, value),
+                Some(false) if serde_json::from_str::<String>(value).is_ok() => {
+                    builder.json(&head.name, value);
+                }
+                _ => builder.raw(&head.name, value),
             }
         }
         Err(NoMatch::Malformed)
+    }
+
+    /// Parses the head of an argument, up to its value, and returns whether the tag of the value is
+    /// there. Returns `None` if the head is truncated.
+    fn argument_head<'t>(
+        &self,
+        cursor: &mut Cursor<'t>,
+        state: &mut TagState,
+        tool: &ToolDefinition,
+    ) -> Result<Option<(Head<'t>, bool)>, NoMatch> {
+        let head = match self.style.argument_head(cursor) {
+            Err(NoMatch::Incomplete) if cursor.is_complete => return Ok(None),
+            head => head?.ok_or(NoMatch::Malformed)?,
+        };
+        state.is_ambiguous |= head.is_damaged();
+        state.add_leftover(&self.style.argument_leftover(&head, tool));
+        if self.tags.value.is_empty() {
+            return Ok(Some((head, true)));
+        }
+        cursor.take_all(self.style.fillers())?;
+        if cursor.is_truncated_token(self.tags.value) {
+            return Ok(None);
+        }
+        Ok(Some((head, cursor.take(self.tags.value)?)))
     }
 
     /// Parses arguments that the model wrote as a JSON object instead of one tag for each.
@@ -268,25 +252,23 @@ impl TaggedFormat {
             return Ok(None);
         };
         cursor.at = end.end;
-        let value = cursor.text.get(start..end.start);
-        let value = value.map(|value| {
-            if end.is_empty() { without_other_end_tag(self.before_tag(value)) } else { value }
-        });
-        if let Some(value) = value.filter(|_| end.is_empty()) {
+        let value = cursor.text.get(start..end.start).unwrap_or_default();
+        let value = if end.is_empty() {
+            let value = without_other_end_tag(self.style.before_tag(value));
             state.is_ambiguous |= may_hold_tag(value);
-        }
-        state.add_argument_in(value.unwrap_or_default(), &self.tags, tool);
-        Ok(value)
+            value
+        } else {
+            value
+        };
+        state.add_argument_in(value, &self.tags, tool);
+        Ok(Some(value))
     }
 
     /// Returns true if more markup follows the end tag of an argument.
     fn is_value_end(&self, mut after: Cursor<'_>) -> Result<bool, NoMatch> {
-        after.skip_blanks();
-        Ok(after.is_done()?
-            || after.is_truncated_token(&self.next())
-            || after.take(self.tags.call_ends)?
-            || after.take(self.tags.argument)?
-            || after.take(self.tags.wrapper_ends)?)
+        after.take_all(self.style.fillers())?;
+        let next = self.next();
+        Ok(after.is_done()? || after.is_truncated_token(&next) || after.take(&next)?)
     }
 
     /// Returns what a tag of an argument begins, judged by the name in it.
@@ -295,37 +277,10 @@ impl TaggedFormat {
         mut after: Cursor<'_>,
         tool: &ToolDefinition,
     ) -> Result<ArgumentStart, NoMatch> {
-        let head = match after.head('>') {
-            Err(NoMatch::Incomplete) if after.is_complete => return Ok(ArgumentStart::Known),
-            Err(NoMatch::Text) => return Ok(ArgumentStart::None),
-            head => head?,
-        };
-        let start = self.split_name(head).map(|(key, _)| ArgumentStart::of(tool, key));
-        Ok(start.unwrap_or(ArgumentStart::None))
-    }
-
-    /// Returns a value whose end tag is missing without the line break and the blanks before the
-    /// next tag.
-    fn before_tag<'t>(&self, value: &'t str) -> &'t str {
-        let lines = value.trim_end_matches([' ', '\t']);
-        match self.style {
-            Style::Attribute if !value.starts_with(['\r', '\n']) => without_last_line_break(value),
-            // The line break is markup of every value.
-            _ if lines.ends_with('\n') => lines,
-            _ => value,
-        }
-    }
-
-    /// Returns the text without the line breaks that are markup.
-    fn without_line_breaks<'t>(&self, value: &'t str) -> &'t str {
-        let line = |value: &'t str| value.strip_prefix("\r\n").or_else(|| value.strip_prefix('\n'));
-        let begins = line(value);
-        let inner = begins.unwrap_or(value);
-        let ends = inner.strip_suffix('\n').map(|inner| inner.strip_suffix('\r').unwrap_or(inner));
-        match self.style {
-            Style::Equals => ends.unwrap_or(inner),
-            Style::Attribute if begins.is_some() => ends.unwrap_or(value),
-            Style::Attribute => value,
+        match self.style.argument_head(&mut after) {
+            Err(NoMatch::Incomplete) if after.is_complete => Ok(ArgumentStart::Known),
+            Err(NoMatch::Text) => Ok(ArgumentStart::None),
+            head => Ok(head?.map_or(ArgumentStart::None, |it| ArgumentStart::of(tool, &it.name))),
         }
     }
 }

@@ -13,9 +13,6 @@ use crate::tool::ToolDefinition;
 /// them, no end is certain.
 const MAX_ENDLESS: usize = 8;
 
-/// The longest name of an end tag, in bytes.
-const MAX_TAG_NAME_LEN: usize = 64;
-
 /// The tags of a format whose arguments are plain text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TagSet {
@@ -25,6 +22,8 @@ pub(crate) struct TagSet {
     pub(crate) call: &'static [&'static str],
     pub(crate) call_ends: &'static [&'static str],
     pub(crate) argument: &'static [&'static str],
+    /// Tags between the head of an argument and its value; empty if there are none.
+    pub(crate) value: &'static [&'static str],
     pub(crate) argument_ends: &'static [&'static str],
 }
 
@@ -198,7 +197,8 @@ impl TagSet {
     ) -> Result<Option<Range<usize>>, NoMatch> {
         // Decided once for a value: whether an unknown argument is a part of it.
         let mut holds_unknown = None;
-        let tags = [self.call, self.call_ends, self.argument, self.argument_ends].concat();
+        let tags =
+            [self.call, self.call_ends, self.argument, self.value, self.argument_ends].concat();
         let mut after = *cursor;
         while let Some(tag) = find_first(after.rest(), tags.iter().copied()) {
             let start = after.at + tag.start;
@@ -227,7 +227,7 @@ impl TagSet {
                 }
             } else if let Some(open) = open.filter(|_| is_inner) {
                 open.open(NestedTag::Argument);
-            } else {
+            } else if self.argument.contains(&tag_text) {
                 match begins(after)? {
                     ArgumentStart::Known => return Ok(Some(start..start)),
                     ArgumentStart::None => {}
@@ -338,35 +338,4 @@ impl TagSet {
         let skipped = is_ambiguous.then(|| cursor.since(calls_end));
         if cursor.is_complete { Ok(skipped) } else { Err(NoMatch::Incomplete) }
     }
-}
-
-/// Returns a value whose end tag is missing without the line break before the next tag, which is
-/// markup, and the indentation of that tag.
-pub(crate) fn without_last_line_break(value: &str) -> &str {
-    let lines = value.trim_end_matches([' ', '\t']);
-    let inner = lines.strip_suffix('\n').map(|inner| inner.strip_suffix('\r').unwrap_or(inner));
-    inner.unwrap_or(value)
-}
-
-/// Returns the value without an end tag of another name, which stands for the one that is missing.
-pub(crate) fn without_other_end_tag(value: &str) -> &str {
-    match unopened_tag(value) {
-        Some(name) => {
-            let rest = value.trim_end();
-            rest.get(..rest.len() - name.len() - "</>".len()).unwrap_or(value)
-        }
-        None => value,
-    }
-}
-
-/// Returns the name of the end tag at the end of `text` if it was not opened there.
-fn unopened_tag(text: &str) -> Option<&str> {
-    let rest = text.trim_end().strip_suffix('>')?;
-    let window = rest.len().saturating_sub(MAX_TAG_NAME_LEN + 2);
-    let start = rest.as_bytes().get(window..)?.iter().rposition(|byte| *byte == b'<')? + window;
-    let name = rest.get(start..)?.strip_prefix("</")?;
-    let is_name = |c: char| c.is_alphanumeric() || "_-.:=｜|".contains(c);
-    let before = text.get(..start)?;
-    let opening = format!("<{name}");
-    (!name.is_empty() && name.chars().all(is_name) && !before.contains(&opening)).then_some(name)
 }

@@ -11,9 +11,6 @@ use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 use std::ops::Range;
 
-/// The tag of an argument that begins like the tag of a call, in the format of Kimi K3.
-const ARGUMENT_TAG: &str = "<|open|>argument ";
-
 /// The longest distance from a call to its end marker, in bytes.
 const MAX_DISTANCE: usize = 1024;
 /// The longest beginning of a text in which the name of an argument is searched, in bytes.
@@ -135,8 +132,7 @@ impl<'t> TextAfter<'t> {
         let before = self.text.get(..at).unwrap_or_default();
         let at_line_start = before.contains('\n');
         let candidate = MarkerCandidate { at, at_line_start };
-        let begins_argument_tag = rest.starts_with(ARGUMENT_TAG);
-        if !begins_argument_tag && self.formats.begins_call(self.text, candidate) {
+        if self.formats.begins_call(self.text, candidate) {
             return Ok(None);
         }
         if !self.is_complete && self.formats.markers.is_partial_marker(rest, true) {

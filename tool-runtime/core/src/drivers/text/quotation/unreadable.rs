@@ -13,7 +13,7 @@ use crate::drivers::text::{Formats, StartMarker, ToolLookup};
 use crate::json::{self, ParseErrorKind};
 
 /// Formats whose markers begin no call.
-const OTHER_FORMATS: [&str; 8] = [
+const OTHER_FORMATS: [&str; 10] = [
     "think",
     "mistral_think",
     "gemma_think",
@@ -21,6 +21,8 @@ const OTHER_FORMATS: [&str; 8] = [
     "aside",
     "stop",
     "command_response",
+    "kimi_k3_think",
+    "kimi_k3_response",
     invented_message::NAME,
 ];
 /// A tag around calls that also is the tag of a list of tools in XML.

@@ -93,10 +93,14 @@
 //!   parsed. None of them is chosen.
 //! - **A leftover is never dropped silently**: an argument that stands beside the arguments, behind
 //!   a bracket that closed too early, in the head of a tag, or directly before or after the call,
-//!   and other text between the tags, is the [leftover](crate::ToolCall::leftover) of the call. The
-//!   arguments count as truncated. If the leftover names a parameter of the tool, the call is
+//!   and other text between the markers, is the [leftover](crate::ToolCall::leftover) of the call.
+//!   The arguments count as truncated. If the leftover names a parameter of the tool, the call is
 //!   refused with a text that quotes it. Keys of calls, such as `id`, and closing brackets are no
 //!   leftovers.
+//! - **Text behind the end tag of an argument is a leftover**, as in `<parameter=KEY>a</parameter>
+//!   so </function>`, unless the argument ends with another end tag: then the first tag is a part
+//!   of it. If the text between both is short and names a parameter of the tool, or begins with an
+//!   argument, the call is refused.
 //! - **Definitions and placeholders are no calls**: `{"name": …, "arguments": {...}}`, or an
 //!   argument without quotes that is `<query>` or `[your query here]`. In quotes, it is text.
 //! - **Markup of a call that can't be parsed is no answer**: if no name or no arguments are found
@@ -151,6 +155,7 @@ mod visible_text;
 mod wrapper;
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 pub(crate) use self::{
@@ -261,6 +266,8 @@ pub fn extract(text: &str, tools: &ToolLookup<'_>) -> ParsedText {
 pub struct Formats {
     list: Vec<Arc<dyn Format>>,
     markers: MarkerIndex,
+    /// The number of formats at the end of the list whose markers begin no call.
+    parts: usize,
 }
 
 impl Formats {
@@ -273,18 +280,20 @@ impl Formats {
     /// Returns the formats of reasoning alone.
     pub(crate) fn reasoning_only() -> &'static Self {
         static REASONING_ONLY: LazyLock<Formats> =
-            LazyLock::new(|| Formats::of(formats::reasoning_only()));
+            LazyLock::new(|| Formats::of(Vec::new(), formats::reasoning_only()));
         &REASONING_ONLY
     }
 
     /// Creates a set of all built-in formats, to which others can be added.
     pub fn new() -> Self {
-        Self::of(formats::all())
+        Self::of(formats::calls(), formats::parts())
     }
 
-    fn of(list: Vec<Arc<dyn Format>>) -> Self {
+    fn of(mut list: Vec<Arc<dyn Format>>, parts: Vec<Arc<dyn Format>>) -> Self {
+        let count = parts.len();
+        list.extend(parts);
         let markers = MarkerIndex::new(list.iter().map(AsRef::as_ref));
-        Self { list, markers }
+        Self { list, markers, parts: count }
     }
 
     /// Adds a format, which is tried before all others with a start marker of the same length.
@@ -292,8 +301,9 @@ impl Formats {
     /// At each position the formats with the longest start marker are tried first.
     #[must_use]
     pub fn with(mut self, format: impl Format + 'static) -> Self {
+        let parts = self.list.split_off(self.list.len() - self.parts);
         self.list.insert(0, Arc::new(format));
-        Self::of(self.list)
+        Self::of(self.list, parts)
     }
 
     /// Returns the names of the formats, in the order in which they are tried.
@@ -315,15 +325,20 @@ impl Formats {
         found.any(|format| !format.only_at_end())
     }
 
-    /// Returns the end of the last marker in a line.
-    fn last_marker_end(&self, line: &str) -> Option<usize> {
-        let markers = self.list.iter().filter(|format| !format.only_at_end());
+    /// Returns the formats whose markers begin calls.
+    fn calls(&self) -> &[Arc<dyn Format>] {
+        self.list.get(..self.list.len() - self.parts).unwrap_or_default()
+    }
+
+    /// Returns the last marker of a call in `text`, other than at the start of a line.
+    fn last_marker(&self, text: &str) -> Option<Range<usize>> {
+        let markers = self.calls().iter().filter(|format| !format.only_at_end());
         let markers = markers.flat_map(|format| format.start_markers());
-        let ends = markers.filter_map(|marker| match marker {
-            StartMarker::Anywhere(word) => line.rfind(word).map(|at| at + word.len()),
+        let found = markers.filter_map(|marker| match marker {
+            StartMarker::Anywhere(word) => text.rfind(word).map(|at| at..at + word.len()),
             StartMarker::LineStart(_) => None,
         });
-        if line.contains(['<', '[']) { ends.max() } else { None }
+        if text.contains(['<', '[']) { found.max_by_key(|marker| marker.end) } else { None }
     }
 
     /// Returns true if a marker of a format is in `text`.

@@ -24,6 +24,7 @@ pub(crate) const ANTHROPIC: TaggedFormat = TaggedFormat {
     tags: TagSet {
         wrappers: &["<function_calls>", "<antml:function_calls>"],
         wrapper_ends: &["</function_calls>", "</antml:function_calls>"],
+        before_call: &[],
         call: &["<invoke ", "<antml:invoke "],
         call_ends: &["</invoke>", "</antml:invoke>"],
         argument: &["<parameter ", "<antml:parameter "],

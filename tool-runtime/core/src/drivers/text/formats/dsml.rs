@@ -60,6 +60,7 @@ pub(crate) const DSML: TaggedFormat = TaggedFormat {
             "</|DSML|tool_calls>",
             "</||DSML||tool_calls>",
         ],
+        before_call: &[],
         call: &[
             "<｜DSML｜invoke ",
             "<｜GCML｜invoke ",

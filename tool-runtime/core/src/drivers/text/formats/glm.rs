@@ -19,6 +19,7 @@ pub(crate) const GLM: TaggedFormat = TaggedFormat {
     tags: TagSet {
         wrappers: &[],
         wrapper_ends: &[],
+        before_call: &[],
         call: &["<tool_call>"],
         call_ends: &["</tool_call>"],
         argument: &["<arg_key>"],

@@ -23,6 +23,7 @@ pub(crate) const KIMI_K3: TaggedFormat = TaggedFormat {
     tags: TagSet {
         wrappers: &["<|open|>tools<|sep|>"],
         wrapper_ends: &["<|close|>tools<|sep|>"],
+        before_call: &[],
         call: &["<|open|>call "],
         call_ends: &["<|close|>call<|sep|>"],
         argument: &["<|open|>argument "],

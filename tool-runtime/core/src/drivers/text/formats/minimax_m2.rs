@@ -17,6 +17,7 @@ pub(crate) const MINIMAX_M2: TaggedFormat = TaggedFormat {
     tags: TagSet {
         wrappers: &["<minimax:tool_call>"],
         wrapper_ends: &["</minimax:tool_call>"],
+        before_call: &[],
         call: &["<invoke "],
         call_ends: &["</invoke>"],
         argument: &["<parameter "],

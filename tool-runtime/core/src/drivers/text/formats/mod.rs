@@ -38,7 +38,8 @@ use std::sync::Arc;
 
 use super::Format;
 
-pub(crate) fn all() -> Vec<Arc<dyn Format>> {
+/// Returns the formats of calls.
+pub(crate) fn calls() -> Vec<Arc<dyn Format>> {
     vec![
         Arc::new(hermes::HERMES),
         Arc::new(qwen_xml::QWEN_XML),
@@ -58,8 +59,6 @@ pub(crate) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(dsml::DSML),
         Arc::new(kimi_k2::KIMI_K2),
         Arc::new(kimi_k3::KIMI_K3),
-        Arc::new(kimi_k3::THINK),
-        Arc::new(kimi_k3::RESPONSE),
         Arc::new(harmony::Harmony),
         Arc::new(minimax_m1::MINIMAX_M1),
         Arc::new(minimax_m2::MINIMAX_M2),
@@ -70,10 +69,21 @@ pub(crate) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(anthropic::ANTHROPIC),
         Arc::new(nemotron::NEMOTRON),
         Arc::new(command::COMMAND),
-        Arc::new(command::RESPONSE),
         Arc::new(step3::STEP3),
         Arc::new(gigachat::GIGACHAT),
         Arc::new(inkling::Inkling),
+        Arc::new(bare::BareJson),
+        Arc::new(pythonic::PYTHONIC),
+        Arc::new(react::ReactLines),
+    ]
+}
+
+/// Returns the formats of other parts of a reply, which hold no calls.
+pub(crate) fn parts() -> Vec<Arc<dyn Format>> {
+    vec![
+        Arc::new(kimi_k3::THINK),
+        Arc::new(kimi_k3::RESPONSE),
+        Arc::new(command::RESPONSE),
         Arc::new(think::THINK),
         Arc::new(think::MISTRAL),
         Arc::new(think::GEMMA),
@@ -81,9 +91,6 @@ pub(crate) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(aside::ASIDE),
         Arc::new(stop::EndTokens),
         Arc::new(invented_message::INVENTED_MESSAGE),
-        Arc::new(bare::BareJson),
-        Arc::new(pythonic::PYTHONIC),
-        Arc::new(react::ReactLines),
     ]
 }
 

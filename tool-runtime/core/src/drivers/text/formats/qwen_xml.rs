@@ -22,6 +22,7 @@ pub(crate) const QWEN_XML: TaggedFormat = TaggedFormat {
     tags: TagSet {
         wrappers: &["<tool_call>", "<seed:tool_call>"],
         wrapper_ends: &["</tool_call>", "</seed:tool_call>"],
+        before_call: &[],
         call: &["<function="],
         call_ends: &["</function>"],
         argument: &["<parameter="],

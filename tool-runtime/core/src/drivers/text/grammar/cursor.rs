@@ -1,9 +1,13 @@
 //! A cursor in a text that may not be complete yet.
 
+use super::super::markup::{beginning, find_first};
 use super::super::{Input, NoMatch};
 
 /// The longest name or tag head, in bytes.
 const MAX_HEAD_LEN: usize = 512;
+
+/// The longest distance to the next marker of a group of calls, in bytes.
+const MAX_DISTANCE: usize = 1024;
 
 /// The largest number of tokens in a row. It bounds the time for a text that consists of such
 /// tokens.
@@ -93,6 +97,20 @@ impl<'t> Cursor<'t> {
         let consumed = if has_tokens { self.since(start).trim_end().len() } else { 0 };
         self.at = start + consumed;
         Ok(())
+    }
+
+    /// Consumes the text before the first of `markers`. Returns `None` if none is near.
+    pub(crate) fn skip_to(&mut self, markers: &[&str]) -> Result<Option<&'t str>, NoMatch> {
+        let rest = self.rest();
+        let window = beginning(rest, MAX_DISTANCE);
+        match find_first(window, markers.iter().copied()) {
+            Some(marker) => {
+                self.skip(marker.start);
+                Ok(rest.get(..marker.start))
+            }
+            None if window.len() == rest.len() && !self.is_complete => Err(NoMatch::Incomplete),
+            None => Ok(None),
+        }
     }
 
     /// Consumes the text up to and including `end`, on one line: a name, or the head of a tag.

@@ -2,14 +2,10 @@
 
 use super::super::callee::Callee;
 use super::super::leftover::add_leftover;
-use super::super::markup::{beginning, find_first};
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use super::json::marker_strs;
 use super::{Cursor, text_before_any, value_end};
 use crate::message::ToolCall;
-
-/// The longest distance between two markers of a section, in bytes.
-const MAX_DISTANCE: usize = 1024;
 
 /// A format whose calls are a name and an object.
 #[derive(Debug)]
@@ -83,7 +79,7 @@ impl NamedFormat {
     fn text_before_call<'t>(&self, cursor: &mut Cursor<'t>) -> Result<&'t str, NoMatch> {
         let section = self.section.ok_or(NoMatch::Text)?;
         let is_begun = section.begins.iter().any(|begin| cursor.text.starts_with(begin));
-        let text = if is_begun { skip_to_marker(cursor, self.begins)? } else { None };
+        let text = if is_begun { cursor.skip_to(self.begins)? } else { None };
         text.ok_or(NoMatch::Text)
     }
 
@@ -100,7 +96,7 @@ impl NamedFormat {
         }
         let markers: Vec<_> = self.begins.iter().chain(section.ends).copied().collect();
         let mut next = *cursor;
-        let Some(text) = skip_to_marker(&mut next, &markers)? else { return Ok(None) };
+        let Some(text) = next.skip_to(&markers)? else { return Ok(None) };
         // A section that begins here is another one: the last one was not closed.
         let is_next = section.begins.iter().any(|begin| next.rest().starts_with(begin));
         if is_next || text.trim().is_empty() {
@@ -158,23 +154,6 @@ impl NamedFormat {
         cursor.skip(body.len());
         cursor.take_all(&["```"])?;
         tool.call(body.to_owned()).ok_or(NoMatch::Malformed)
-    }
-}
-
-/// Skips the text before the first of `markers`. Returns `None` if none is near.
-fn skip_to_marker<'t>(
-    cursor: &mut Cursor<'t>,
-    markers: &[&str],
-) -> Result<Option<&'t str>, NoMatch> {
-    let rest = cursor.rest();
-    let window = beginning(rest, MAX_DISTANCE);
-    match find_first(window, markers.iter().copied()) {
-        Some(marker) => {
-            cursor.skip(marker.start);
-            Ok(rest.get(..marker.start))
-        }
-        None if window.len() == rest.len() && !cursor.is_complete => Err(NoMatch::Incomplete),
-        None => Ok(None),
     }
 }
 

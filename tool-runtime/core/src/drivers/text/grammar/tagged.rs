@@ -1,11 +1,13 @@
 //! The grammar of formats with tags around each call and each argument, and plain text inside them.
 
+use std::ops::Range;
+
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use super::stray_tag::{ends_with_stray_tag, may_hold_tag, without_other_end_tag};
 use super::style::{Head, Style};
 use super::tags::{ArgumentStart, TaggedCall};
 use super::{
-    ArgumentBuilder, Cursor, TagSet, TagState, beginning, text_before_any, value_end,
+    ArgumentBuilder, Cursor, TagSet, TagState, beginning, find_first, text_before_any, value_end,
     without_partial_marker,
 };
 use crate::tool::ToolDefinition;
@@ -41,17 +43,15 @@ impl Format for TaggedFormat {
 
     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
         let mut cursor = Cursor::new(input);
-        cursor.take_all(self.tags.wrappers)?;
+        let is_wrapped = cursor.take_all(self.tags.wrappers)?;
+        cursor.take_all(self.tags.before_call)?;
         let mut calls = Vec::new();
         let mut state = TagState::default();
         // The end of the last call.
         let mut end = 0;
-        loop {
-            if cursor.is_done()? || !cursor.take(self.tags.call)? {
-                break;
-            }
-            match self.call(&mut cursor, &mut state, tools) {
-                Ok(call) => calls.push(call),
+        while !cursor.is_done()? && cursor.take(self.tags.call)? {
+            let mut call = match self.call(&mut cursor, &mut state, tools) {
+                Ok(call) => call,
                 // The calls before it are kept.
                 Err(NoMatch::Text | NoMatch::Malformed) if !calls.is_empty() => {
                     cursor.at = end;
@@ -62,25 +62,14 @@ impl Format for TaggedFormat {
                     break;
                 }
                 Err(no_match) => return Err(no_match),
-            }
+            };
             end = cursor.at;
-            // The scanner parses the next call, because it limits how often a text is read to its
-            // end.
-            if state.has_unclosed_object || self.tags.wrappers.is_empty() {
+            let has_next = !state.has_unclosed_object
+                && self.skip_to_next_call(&mut cursor, is_wrapped, &mut call.leftover)?;
+            calls.push(call);
+            if !has_next {
                 break;
             }
-            cursor.skip_blanks();
-            if cursor.is_done()?
-                || !cursor.take_all(self.tags.wrapper_ends)? && !self.has_next_call(&cursor)?
-            {
-                cursor.at = end;
-                break;
-            }
-            if cursor.since(end).trim().is_empty() {
-                continue;
-            }
-            cursor.at = end + cursor.since(end).trim_end().len();
-            break;
         }
         self.tags.finish(cursor, calls, &state)
     }
@@ -92,8 +81,45 @@ impl TaggedFormat {
         [self.tags.call_ends, self.tags.argument, self.tags.wrapper_ends].concat()
     }
 
-    fn has_next_call(&self, cursor: &Cursor<'_>) -> Result<bool, NoMatch> {
-        Cursor { ..*cursor }.take(self.tags.call)
+    /// Moves to the tag of the next call, or else to the end of the calls, and returns whether
+    /// there is a next one. Text between calls in the same wrapper is added to `leftover`.
+    fn skip_to_next_call(
+        &self,
+        cursor: &mut Cursor<'_>,
+        is_wrapped: bool,
+        leftover: &mut String,
+    ) -> Result<bool, NoMatch> {
+        // The scanner parses the next call, because it limits how often a text is read to its end.
+        if self.tags.wrappers.is_empty() {
+            return Ok(false);
+        }
+        let markers = [self.tags.begins(), self.tags.wrapper_ends.to_vec()].concat();
+        loop {
+            cursor.take_all_or_stay(self.tags.call_ends)?;
+            let end = cursor.at;
+            cursor.skip_blanks();
+            if cursor.is_done()? {
+                cursor.at = end;
+                return Ok(false);
+            }
+            if cursor.take_all(self.tags.wrapper_ends)? {
+                cursor.at = end + cursor.since(end).trim_end().len();
+                return Ok(false);
+            }
+            cursor.take_all(self.tags.before_call)?;
+            if (Cursor { ..*cursor }).take(self.tags.call)? {
+                return Ok(true);
+            }
+            let text = if is_wrapped { cursor.skip_to(&markers)? } else { None };
+            // A wrapper that begins here is another one: the last one was not closed.
+            let is_next = self.tags.wrappers.iter().any(|tag| cursor.rest().starts_with(tag));
+            let Some(text) = text.filter(|_| !is_next) else {
+                cursor.at = end;
+                return Ok(false);
+            };
+            leftover.push(' ');
+            leftover.push_str(text);
+        }
     }
 
     fn call<'d>(
@@ -153,11 +179,6 @@ impl TaggedFormat {
                 return Ok(builder.finish(false));
             };
             state.is_ambiguous |= !has_tag && may_hold_tag(value);
-            // Text between the key and its value.
-            let before = self.tags.value.first().and_then(|tag| value.split_once(tag));
-            if let Some((before, _)) = before.filter(|_| !has_tag) {
-                state.add_leftover(before);
-            }
             if head.holds_tag() {
                 state.add_leftover(beginning(value, MAX_QUOTED_LEN));
             }
@@ -196,7 +217,23 @@ impl TaggedFormat {
         if cursor.is_truncated_token(self.tags.value) {
             return Ok(None);
         }
-        Ok(Some((head, cursor.take(self.tags.value)?)))
+        if cursor.take(self.tags.value)? {
+            return Ok(Some((head, true)));
+        }
+        // Text between the key and its value.
+        let TagSet { value, argument, argument_ends, call_ends, .. } = self.tags;
+        let tags = [value, argument, argument_ends, call_ends].concat();
+        let rest = cursor.rest();
+        let tag = find_first(rest, tags.iter().copied());
+        if tag.is_none() && !cursor.is_complete {
+            return Err(NoMatch::Incomplete);
+        }
+        let is_value =
+            |tag: &Range<usize>| rest.get(tag.clone()).is_some_and(|it| value.contains(&it));
+        let Some(tag) = tag.filter(is_value) else { return Ok(Some((head, false))) };
+        state.add_leftover(rest.get(..tag.start).unwrap_or_default());
+        cursor.skip(tag.end);
+        Ok(Some((head, true)))
     }
 
     /// Parses arguments that the model wrote as a JSON object instead of one tag for each.
@@ -251,15 +288,13 @@ impl TaggedFormat {
         let Some(end) = self.tags.argument_end(cursor, state, ends, begins)? else {
             return Ok(None);
         };
-        cursor.at = end.end;
-        let value = cursor.text.get(start..end.start).unwrap_or_default();
-        let value = if end.is_empty() {
-            let value = without_other_end_tag(self.style.before_tag(value));
+        cursor.at = end.next;
+        let mut value = cursor.text.get(start..end.tag.start).unwrap_or_default();
+        if end.tag.is_empty() {
+            value = without_other_end_tag(self.style.before_tag(value));
             state.is_ambiguous |= may_hold_tag(value);
-            value
-        } else {
-            value
-        };
+        }
+        state.add_leftover(cursor.since(end.tag.end).trim());
         state.add_argument_in(value, &self.tags, tool);
         Ok(Some(value))
     }

@@ -1,4 +1,5 @@
-//! Arguments that contain markup: nested tags are matched with their end tags.
+//! The tags of a format, and the end of an argument that may contain markup: nested tags are matched
+//! with their end tags.
 
 use std::ops::Range;
 
@@ -6,25 +7,40 @@ use super::super::callee::Callee;
 use super::super::leftover::{add_leftover, is_argument};
 use super::super::truncation::truncate;
 use super::super::{Match, NoMatch};
-use super::{Cursor, find_first};
+use super::{Cursor, beginning, find_first};
 use crate::tool::ToolDefinition;
 
 /// The number of arguments without an end that are searched to the end of the text. With more of
 /// them, no end is certain.
 const MAX_ENDLESS: usize = 8;
 
+/// The longest text after an end tag in a value in which a parameter is searched, in bytes. More of
+/// it is a document that has the tag.
+const MAX_PROSE_LEN: usize = 256;
+
 /// The tags of a format whose arguments are plain text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TagSet {
-    /// Tags around the calls; empty if there are none.
+    /// Tags around all calls; empty if there are none.
     pub(crate) wrappers: &'static [&'static str],
     pub(crate) wrapper_ends: &'static [&'static str],
+    /// Markers before the tag of each call.
+    pub(crate) before_call: &'static [&'static str],
     pub(crate) call: &'static [&'static str],
     pub(crate) call_ends: &'static [&'static str],
     pub(crate) argument: &'static [&'static str],
-    /// Tags between the head of an argument and its value; empty if there are none.
+    /// Tags between the head of an argument and its value.
     pub(crate) value: &'static [&'static str],
     pub(crate) argument_ends: &'static [&'static str],
+}
+
+/// The end of an argument.
+#[derive(Clone, Debug)]
+pub(crate) struct ArgumentEnd {
+    /// The end tag; empty if it is missing.
+    pub(crate) tag: Range<usize>,
+    /// The position of the markup that follows. Text before it is a leftover.
+    pub(crate) next: usize,
 }
 
 /// The kind of a tag that may begin the next argument.
@@ -99,7 +115,7 @@ pub(crate) struct TagState {
 pub(crate) struct TaggedCall<'d> {
     callee: Callee<'d>,
     arguments: String,
-    leftover: String,
+    pub(crate) leftover: String,
 }
 
 impl TagState {
@@ -111,14 +127,23 @@ impl TagState {
         self.leftover.push_str(text);
     }
 
-    /// Adds an argument that a value holds after an end tag that no tag in the value opens: the
-    /// value may end there.
+    /// Adds the text after an end tag that no tag in the value opens, if it is an argument or names
+    /// a parameter: the value may end there. In quotes, the tag is a literal.
     pub(crate) fn add_argument_in(&mut self, value: &str, tags: &TagSet, tool: &ToolDefinition) {
         let all = [tags.argument, tags.argument_ends].concat();
         let Some(first) = find_first(value, all.iter().copied()) else { return };
-        let after = value.get(first.end..).unwrap_or_default();
+        let (before, after) = (value.get(..first.start), value.get(first.end..));
+        let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
         let is_end = value.get(first).is_some_and(|tag| tags.argument_ends.contains(&tag));
-        if is_end && is_argument(after, tool) {
+        let is_literal =
+            ["\"", "'", "`"].iter().any(|it| before.ends_with(it) && after.starts_with(it));
+        let is_short = after.len() <= MAX_PROSE_LEN;
+        let names_parameter = || {
+            is_argument(after, tool)
+                || begins_damaged_argument(after, tool)
+                || is_short && tool.parameter_in(after).is_some()
+        };
+        if is_end && !is_literal && names_parameter() {
             self.add_leftover(after);
         }
     }
@@ -129,11 +154,23 @@ impl TagState {
     }
 }
 
+/// Returns true if a tag begins `text` in which a parameter is a value: `<paramter=KEY>`.
+fn begins_damaged_argument(text: &str, tool: &ToolDefinition) -> bool {
+    let head = text.trim_start().strip_prefix('<').map(|head| beginning(head, MAX_PROSE_LEN));
+    let head = head.and_then(|head| head.split_once('>')).map_or("", |(head, _)| head);
+    let values = head.split('=').skip(1).map(|value| value.trim_start_matches(['"', '\'']));
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let mut names = values.map(|value| value.split(|c| !is_of_name(c)).next().unwrap_or_default());
+    names.any(|name| tool.has_parameter(name))
+}
+
 /// Candidates for the end of an argument.
 #[derive(Debug, Default)]
 struct EndCandidates {
-    /// The position of a missing end tag.
-    missing: Option<usize>,
+    /// The end of an argument without an end tag before other markup.
+    missing: Option<ArgumentEnd>,
+    /// The last end tag that text follows.
+    unended: Option<Range<usize>>,
     open: OpenTags,
     /// The end of the last tag.
     last: usize,
@@ -144,57 +181,78 @@ struct EndCandidates {
     is_at_unknown: bool,
 }
 
+impl EndCandidates {
+    /// Returns the end of an argument before the tag at `next`: its own end tag may precede text.
+    fn before(&self, next: usize) -> ArgumentEnd {
+        ArgumentEnd { tag: self.unended.clone().unwrap_or(next..next), next }
+    }
+}
+
 impl TagSet {
-    /// Returns the end tag of the argument that begins at `cursor`, after all calls inside it. If
-    /// the tag is missing, because another argument `begins` or the call ends, the range is empty.
-    /// Returns `None` for a truncated argument.
+    /// Returns the end of the argument that begins at `cursor`, after all calls inside it, or
+    /// `None` for a truncated argument. If its end tag is missing, it ends where another argument
+    /// `begins` or the call ends.
     ///
     /// A tag of an argument that the tool does not take is part of the value if the call has enough
     /// end tags for both. Otherwise the value ends there, and its end is ambiguous.
     ///
-    /// A tag for which `ends` is false, judged by the text after it, is part of the argument. If a
-    /// call inside the argument has no end, it may be only mentioned, or truncated: the next end
-    /// tag is taken, and the end of the argument is ambiguous.
+    /// An end tag for which `ends` is false, because text follows it, is part of the value if
+    /// another end tag ends the argument. Otherwise it ends the argument, and the text is a
+    /// leftover. If a call inside the argument has no end, it may be only mentioned, or truncated:
+    /// the next end tag is taken, and the end of the argument is ambiguous.
     pub(crate) fn argument_end<'t>(
         &self,
         cursor: &Cursor<'t>,
         state: &mut TagState,
         ends: impl Fn(Cursor<'t>) -> Result<bool, NoMatch>,
         begins: impl Fn(Cursor<'t>) -> Result<ArgumentStart, NoMatch>,
-    ) -> Result<Option<Range<usize>>, NoMatch> {
+    ) -> Result<Option<ArgumentEnd>, NoMatch> {
         let may_count = state.counted < MAX_ENDLESS;
         let mut found = EndCandidates { may_count, ..EndCandidates::default() };
         if state.endless < MAX_ENDLESS {
-            let end = self.find_end(cursor, Some(&mut found), &ends, &begins)?;
+            let end = self.find_end(cursor, &mut found, true, &ends, &begins)?;
             state.counted += usize::from(found.has_counted);
             if end.is_some() {
                 state.is_ambiguous |= found.is_at_unknown;
                 return Ok(end);
             }
             state.endless += 1;
-            if let Some(missing) = found.missing {
-                return Ok(Some(missing..missing));
+            if found.missing.is_some() {
+                return Ok(found.missing);
             }
             // The argument continues after all tags inside it.
             let mut after = Cursor { at: found.last.max(cursor.at), ..*cursor };
             after.take_all(self.wrapper_ends)?;
             after.skip_blanks();
             if found.open.list.is_empty() && !after.is_done()? {
-                return Ok(None);
+                return Ok(self.unended(cursor, &found));
             }
         }
         state.is_ambiguous = true;
-        self.find_end(cursor, None, &ends, &begins)
+        let mut found = EndCandidates::default();
+        let end = self.find_end(cursor, &mut found, false, &ends, &begins)?;
+        Ok(end.or_else(|| self.unended(cursor, &found)))
     }
 
-    /// Searches the text for the end tag. `found` is set to track nested calls.
+    /// Returns the end of an argument after whose end tag text follows, perhaps to the end of the
+    /// text.
+    fn unended(&self, cursor: &Cursor<'_>, found: &EndCandidates) -> Option<ArgumentEnd> {
+        let tag = found.unended.as_ref()?;
+        let after = cursor.text.get(tag.end..)?;
+        let ends = [self.call_ends, self.wrapper_ends].concat();
+        let next = find_first(after, ends.iter().copied()).map_or(after.len(), |it| it.start);
+        Some(found.before(tag.end + next))
+    }
+
+    /// Searches the text for the end of an argument. `is_nested` is set to track nested calls.
     fn find_end<'t>(
         &self,
         cursor: &Cursor<'t>,
-        mut found: Option<&mut EndCandidates>,
+        found: &mut EndCandidates,
+        is_nested: bool,
         ends: &impl Fn(Cursor<'t>) -> Result<bool, NoMatch>,
         begins: &impl Fn(Cursor<'t>) -> Result<ArgumentStart, NoMatch>,
-    ) -> Result<Option<Range<usize>>, NoMatch> {
+    ) -> Result<Option<ArgumentEnd>, NoMatch> {
         // Decided once for a value: whether an unknown argument is a part of it.
         let mut holds_unknown = None;
         let tags =
@@ -204,51 +262,46 @@ impl TagSet {
             let start = after.at + tag.start;
             after.at += tag.end;
             let tag_text = after.since(start);
-            if let Some(found) = &mut found {
-                found.last = after.at;
-            }
-            let mut open = found.as_mut().map(|found| &mut found.open);
-            let is_inner = open.as_ref().is_some_and(|open| !open.list.is_empty());
-            let mut is_missing = false;
+            found.last = after.at;
+            let is_inner = !found.open.list.is_empty();
+            let before_tag = found.before(start);
             if self.call.contains(&tag_text) {
-                if let Some(open) = open {
-                    open.open(NestedTag::Call);
+                if is_nested {
+                    found.open.open(NestedTag::Call);
                 }
             } else if self.call_ends.contains(&tag_text) {
-                match open {
-                    Some(open) if is_inner => open.close(NestedTag::Call),
-                    _ => is_missing = cursor.is_complete && self.is_call_end(after),
+                if is_inner {
+                    found.open.close(NestedTag::Call);
+                } else if cursor.is_complete && (found.unended.is_some() || self.is_call_end(after))
+                {
+                    if !is_nested {
+                        return Ok(Some(before_tag));
+                    }
+                    found.missing.get_or_insert(before_tag);
                 }
             } else if self.argument_ends.contains(&tag_text) {
-                match &mut open {
-                    Some(open) if open.arguments > 0 => open.close(NestedTag::Argument),
-                    _ if ends(after)? => return Ok(Some(start..after.at)),
-                    _ => {}
+                if found.open.arguments > 0 {
+                    found.open.close(NestedTag::Argument);
+                } else if ends(after)? {
+                    return Ok(Some(ArgumentEnd { tag: start..after.at, next: after.at }));
+                } else {
+                    found.unended = Some(start..after.at);
                 }
-            } else if let Some(open) = open.filter(|_| is_inner) {
-                open.open(NestedTag::Argument);
+            } else if is_inner {
+                found.open.open(NestedTag::Argument);
             } else if self.argument.contains(&tag_text) {
                 match begins(after)? {
-                    ArgumentStart::Known => return Ok(Some(start..start)),
-                    ArgumentStart::None => {}
-                    ArgumentStart::Unknown => {
-                        if let Some(found) = found.as_mut().filter(|_| holds_unknown.is_none()) {
-                            let before = Cursor { at: start, ..after };
-                            found.has_counted = true;
-                            let has_ends =
-                                found.may_count && self.has_end_for_each(before, begins)?;
-                            if !*holds_unknown.insert(has_ends) {
-                                found.is_at_unknown = true;
-                                return Ok(Some(start..start));
-                            }
+                    ArgumentStart::Known => return Ok(Some(before_tag)),
+                    ArgumentStart::Unknown if is_nested && holds_unknown.is_none() => {
+                        let before = Cursor { at: start, ..after };
+                        found.has_counted = true;
+                        let has_ends = found.may_count && self.has_end_for_each(before, begins)?;
+                        if !*holds_unknown.insert(has_ends) {
+                            found.is_at_unknown = true;
+                            return Ok(Some(before_tag));
                         }
                     }
-                }
-            }
-            if is_missing {
-                match &mut found {
-                    Some(found) => _ = found.missing.get_or_insert(start),
-                    None => return Ok(Some(start..start)),
+                    ArgumentStart::Unknown | ArgumentStart::None => {}
                 }
             }
         }
@@ -279,15 +332,18 @@ impl TagSet {
         if after.is_complete { Ok(ended > starts) } else { Err(NoMatch::Incomplete) }
     }
 
+    /// Returns the markers that begin a call.
+    pub(crate) fn begins(&self) -> Vec<&'static str> {
+        [self.wrappers, self.before_call, self.call].concat()
+    }
+
     /// Returns true if the end tag of a call, at the end of the text, looks like that of a real
     /// call: the tag around it ends as well, or nothing follows, or another call.
     fn is_call_end(&self, mut after: Cursor<'_>) -> bool {
-        let has_wrapper_end = after.take_all(self.wrapper_ends) == Ok(true);
-        after.skip_blanks();
-        let rest = after.rest();
-        let begins =
-            || self.wrappers.iter().chain(self.call).any(|tag_text| rest.starts_with(tag_text));
-        has_wrapper_end || rest.is_empty() || begins()
+        let ends = [self.wrapper_ends, self.call_ends].concat();
+        let has_end = after.take_all(&ends) == Ok(true);
+        let rest = after.rest().trim_start();
+        has_end || rest.is_empty() || self.begins().iter().any(|tag| rest.starts_with(tag))
     }
 
     /// Builds the calls and skips end tags that are left over after them.
@@ -319,7 +375,7 @@ impl TagSet {
     /// Returns the skipped text if it makes the end of the arguments ambiguous. Repeated end tags
     /// of the call itself, with nothing between them, don't.
     fn skip_leftover_tags<'t>(&self, cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, NoMatch> {
-        let begins = [self.wrappers, self.call].concat();
+        let begins = self.begins();
         let ends = [self.wrapper_ends, self.call_ends, self.argument_ends].concat();
         let tags = || begins.iter().chain(&ends).copied();
         let calls_end = cursor.at;

@@ -5,6 +5,7 @@ use super::super::markup::{
 };
 use super::super::{Formats, NoMatch, ToolLookup};
 use super::{SEPARATORS, add_leftover, without_first_separators, without_separators};
+use crate::drivers::text::quotation::call_line;
 use crate::drivers::text::search::marker_index::MarkerCandidate;
 use crate::json::__private::is_one_of;
 use crate::message::ToolCall;
@@ -52,23 +53,19 @@ impl CallMarkup<'_> {
     }
 
     /// Adds the end of the text before the calls to the leftover of the first of them: the text
-    /// inside of their markup, if it names a parameter, or the last line, if it is an argument.
+    /// inside of their markup, or the last line, if it is an argument.
     pub(crate) fn add_leftover_before(&self, before: &str, calls: &mut [ToolCall]) {
         let before = before.trim_end();
-        if let Some(call) = calls.first_mut()
-            && let Some(tool) = self.tools.find(&call.name)
-            && let Some(inside) = self.inside_of_markup(before)
-            && tool.parameter_in(inside).is_some()
-        {
+        let Some(call) = calls.first_mut() else { return };
+        let Some(tool) = self.tools.find(&call.name) else { return };
+        if let Some(inside) = self.inside_of_markup(before, tool) {
             return add_leftover(call, inside);
         }
         let (above, line) = before.rsplit_once('\n').unwrap_or(("", before));
-        let Some(call) = calls.first_mut() else { return };
-        let Some(tool) = self.tools.find(&call.name) else { return };
         if line.len() > MAX_LINE_LEN {
             return;
         }
-        let inside = self.formats.last_marker_end(line).and_then(|end| line.get(end..));
+        let inside = self.formats.last_marker(line).and_then(|it| line.get(it.end..));
         if is_argument_line(line, above, tool)
             || inside.is_some_and(|inside| is_whole_argument(inside, tool))
         {
@@ -79,13 +76,19 @@ impl CallMarkup<'_> {
 
 impl CallMarkup<'_> {
     /// Returns the text behind the last marker before a call, unless the marker is quoted or the
-    /// markup is closed.
-    fn inside_of_markup<'t>(&self, before: &'t str) -> Option<&'t str> {
+    /// markup is closed. A sentence or a paragraph that only mentions the marker may precede the
+    /// call, too, so there the text has to name a parameter.
+    fn inside_of_markup<'t>(&self, before: &'t str, tool: &ToolDefinition) -> Option<&'t str> {
         let window = ending(before, MAX_DISTANCE);
-        let inside = window.get(self.formats.last_marker_end(window)?..)?;
-        let ends = WRAPPERS.iter().map(|(_, end)| *end).chain(self.ends.iter().copied());
-        let is_closed = ends.filter(|end| end.len() > 1).any(|end| inside.contains(end));
-        (!is_closed && !inside.starts_with(['`', '"', '\''])).then_some(inside)
+        let marker = self.formats.last_marker(window)?;
+        let (lead_in, inside) = (window.get(..marker.start)?, window.get(marker.end..)?);
+        let ends = self.formats.calls().iter().flat_map(|format| format.end_markers()).copied();
+        let mut ends = WRAPPERS.iter().map(|(_, end)| *end).chain(ends);
+        let is_closed = ends.any(|end| end.len() > 1 && inside.contains(end));
+        let line = lead_in.rsplit('\n').next().unwrap_or_default();
+        let may_be_mention = call_line::is_open(line) || inside.contains("\n\n");
+        let is_inside = !is_closed && !inside.starts_with(['`', '"', '\'']);
+        (is_inside && (!may_be_mention || tool.parameter_in(inside).is_some())).then_some(inside)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Finds markup of calls that no format could parse, so that it does not become the answer of a
 //! run.
 
-use crate::drivers::text::formats::{invented_message, react};
+use crate::drivers::text::formats::react;
 use crate::drivers::text::grammar::{END_TOKENS, beginning};
 use crate::drivers::text::quotation::fence::Fence;
 use crate::drivers::text::quotation::lead_in::LeadIn;
@@ -12,19 +12,6 @@ use crate::drivers::text::search::marker_index::MarkerCandidate;
 use crate::drivers::text::{Formats, StartMarker, ToolLookup};
 use crate::json::{self, ParseErrorKind};
 
-/// Formats whose markers begin no call.
-const OTHER_FORMATS: [&str; 10] = [
-    "think",
-    "mistral_think",
-    "gemma_think",
-    "think_end",
-    "aside",
-    "stop",
-    "command_response",
-    "kimi_k3_think",
-    "kimi_k3_response",
-    invented_message::NAME,
-];
 /// A tag around calls that also is the tag of a list of tools in XML.
 const TOOL_LIST: &str = "<tools>";
 /// The longest text after a marker that is examined, in bytes.
@@ -208,7 +195,8 @@ fn marked_formats<'t>(
     let rest = text.get(candidate.at..).unwrap_or_default();
     let is_action = end.answer_start.is_none_or(|answer| answer < candidate.at);
     let (mut found, mut ends_call) = (Vec::<(String, _)>::new(), None);
-    for format in formats.markers.formats_at(text, candidate).filter_map(|it| formats.get(it)) {
+    let candidates = formats.markers.formats_at(text, candidate);
+    for format in candidates.filter_map(|index| formats.calls().get(index)) {
         let is_react = format.name() == react::NAME;
         let markers = format.start_markers().iter();
         let markers = markers.filter(|it| is_react || matches!(it, StartMarker::Anywhere(_)));
@@ -222,8 +210,7 @@ fn marked_formats<'t>(
         let is_call = if is_react {
             is_action && react::is_action(after, tools)
         } else {
-            !OTHER_FORMATS.contains(&format.name())
-                && !format.only_at_end()
+            !format.only_at_end()
                 && is_body(after)
                 && !is_list()
                 && *ends_call.get_or_insert_with(|| end.ends_call(rest, lead_in))

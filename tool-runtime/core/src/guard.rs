@@ -18,7 +18,6 @@ use std::task::{Context, Poll};
 pub(crate) struct Panic(pub(crate) String);
 
 /// Runs a closure and catches its panic.
-#[inline]
 pub(crate) fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, Panic> {
     catch_unwind(AssertUnwindSafe(run)).map_err(into_panic)
 }
@@ -48,7 +47,6 @@ fn format_guarded(format: impl FnOnce() -> String) -> String {
     catch_panic(format).unwrap_or_else(|panic| format!("an error whose own text {panic}"))
 }
 
-#[cold]
 fn into_panic(payload: Box<dyn Any + Send>) -> Panic {
     let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
@@ -79,7 +77,6 @@ pub(crate) struct CatchPanic<'a, T, F> {
 impl<'a, T, F: FnOnce() -> BoxFuture<'a, T>> CatchPanic<'a, T, F> {
     /// Creates the future at the first poll, so that one guard covers both: a hand-written trait
     /// implementation may panic before it returns a future. `on_panic` converts a panic.
-    #[inline]
     pub(crate) fn new(create: F, on_panic: fn(Panic) -> T) -> Self {
         Self { create: Some(create), future: None, on_panic }
     }
@@ -99,7 +96,6 @@ pub(crate) async fn await_guarded<'a, T: Send + 'a>(
 impl<'a, T, F: FnOnce() -> BoxFuture<'a, T> + Unpin> Future for CatchPanic<'a, T, F> {
     type Output = T;
 
-    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let Self { create, future, on_panic } = self.get_mut();
         // Declared outside the guard: an output that is dropped during unwinding, and panics in
@@ -127,7 +123,6 @@ impl<'a, T, F: FnOnce() -> BoxFuture<'a, T> + Unpin> Future for CatchPanic<'a, T
 }
 
 impl<T, F> Drop for CatchPanic<'_, T, F> {
-    #[inline]
     fn drop(&mut self) {
         // There is a future if it was cancelled or has panicked.
         if let Some(future) = self.future.take() {

@@ -26,7 +26,6 @@ use crate::tool::dispatch_contract::BatchScope;
 /// Runs the calls of a batch, which may be nested in other calls.
 ///
 /// This is not an `async fn`: its future would store the parameters beside the values made of them.
-#[inline]
 pub(super) fn run_batch(
     tools: Snapshot,
     state: Arc<DispatchState>,
@@ -52,7 +51,6 @@ pub(super) fn run_batch(
 }
 
 /// Runs the only call of a batch, for observers.
-#[inline(never)]
 fn run_alone_observed(
     batch: Arc<BatchContext>,
     call: ToolCall,
@@ -60,7 +58,6 @@ fn run_alone_observed(
     Box::pin(run_observed(batch, call))
 }
 
-#[inline]
 fn batch_context(
     tools: Snapshot,
     state: Arc<DispatchState>,
@@ -113,7 +110,6 @@ fn batch_context(
     }
 }
 
-#[cold]
 fn history(mut history: BatchHistory) -> Box<BatchHistory> {
     history.suspended.sort_by(|a, b| a.call.cmp(&b.call));
     Box::new(history)
@@ -123,7 +119,6 @@ fn history(mut history: BatchHistory) -> Box<BatchHistory> {
 type EarlyResults = Option<UnboundedSender<ToolExecution>>;
 
 /// Runs several calls.
-#[inline(never)]
 fn run_waves(
     batch: Arc<BatchContext>,
     calls: Vec<ToolCall>,

@@ -73,7 +73,6 @@ impl BatchContext {
     }
 
     /// Returns the calls that started before, sorted by their ids.
-    #[inline]
     pub(super) fn suspended(&self) -> &[SuspendedCall] {
         self.history.as_ref().map_or(&[], |history| &history.suspended)
     }
@@ -93,7 +92,6 @@ impl BatchContext {
         self.outer().map_or(&[], |outer| &outer.names)
     }
 
-    #[cold]
     fn on_demand(&self) -> &OnDemand {
         self.on_demand.get_or_init(Box::default)
     }
@@ -120,7 +118,6 @@ impl BatchContext {
 
     /// Returns the tool of a call that no part of the policy applies to: it runs once, without any
     /// check, and with no limit but its time.
-    #[inline]
     pub(super) fn unrestricted_tool(&self, call: &ToolCall) -> Option<&Entry> {
         let Self { state, scope, .. } = self;
         let is_open = scope.deadline.is_none() && scope.origin.depth == 0;
@@ -145,7 +142,6 @@ impl BatchContext {
     }
 
     /// Whether a call of this tool may change what the memo holds.
-    #[inline]
     fn invalidates_reads(&self, tool: &ToolDefinition) -> bool {
         (self.tools.has_memoized_reads() || self.state.memo.has_reads()) && is_mutating(tool)
     }
@@ -167,7 +163,6 @@ impl BatchContext {
     }
 
     /// Returns the tools that a model may call.
-    #[cold]
     pub(super) fn callable(&self) -> &CallableTools {
         self.on_demand().callable.get_or_init(|| {
             let state = Arc::clone(&self.state);
@@ -177,7 +172,6 @@ impl BatchContext {
 
     /// Redacts what the model and the program receive, and marks what people can't see in it.
     /// Results of nested calls are for the tool that made the calls, and stay as they are.
-    #[inline]
     pub(super) fn clean_result(&self, execution: &mut ToolExecution) {
         if self.is_outermost() {
             if let Some(redactor) = &self.scope.redactor {
@@ -188,7 +182,6 @@ impl BatchContext {
     }
 
     /// Whether the calls are the model's, rather than nested in the call of a tool.
-    #[inline]
     pub(super) fn is_outermost(&self) -> bool {
         self.outer().is_none()
     }

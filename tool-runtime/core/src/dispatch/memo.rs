@@ -98,7 +98,6 @@ impl Memo {
     }
 
     /// Whether the memo may hold outputs that a write invalidates.
-    #[inline]
     pub(super) fn has_reads(&self) -> bool {
         self.0.has_reads.load(Ordering::Relaxed)
     }
@@ -138,7 +137,6 @@ pub(super) fn is_memoized(tool: &ToolDefinition) -> bool {
 }
 
 /// Whether a call of this tool invalidates what was read before.
-#[inline]
 pub(super) fn is_mutating(tool: &ToolDefinition) -> bool {
     matches!(tool.effect, Effect::Write | Effect::External)
 }

@@ -125,7 +125,6 @@ impl DispatchState {
 
     /// Returns the redactor for calls of these tools in this run; `None` if there is nothing to
     /// redact.
-    #[inline]
     pub(super) fn redactor_for(&self, tools: &Snapshot, run: RunId) -> Option<Redactor> {
         let has_secret_tools = tools.has_secrets() || self.redactor.has_secret_tools();
         if has_secret_tools {
@@ -137,7 +136,6 @@ impl DispatchState {
         self.redactor.is_active().then(|| self.redactor.clone())
     }
 
-    #[cold]
     fn redactor_of_run(&self, tools: &Snapshot, run: RunId) -> Redactor {
         let redactor = self.runs.redactor(run, &self.redactor);
         redactor.register_tools(tools.schemas());

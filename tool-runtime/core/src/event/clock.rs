@@ -22,7 +22,6 @@ impl Clock {
     }
 
     /// Returns the system time at this instant, in whole microseconds.
-    #[inline]
     pub(crate) fn at(&self, instant: Instant) -> SystemTime {
         let elapsed = instant.saturating_duration_since(self.start);
         UNIX_EPOCH + truncate(self.since_1970.saturating_add(elapsed))

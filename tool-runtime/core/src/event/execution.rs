@@ -206,7 +206,6 @@ impl ToolExecution {
     /// let result = ToolResult::success(&call, "noon");
     /// assert_eq!(ToolExecution::new(call, result).attempts, 0);
     /// ```
-    #[inline]
     pub fn new(call: ToolCall, result: ToolResult) -> Self {
         Self {
             call,

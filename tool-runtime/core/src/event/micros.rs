@@ -13,7 +13,6 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration
 }
 
 /// Returns the duration in whole microseconds, the serialized unit.
-#[inline]
 pub(crate) fn truncate(span: Duration) -> Duration {
     span - Duration::from_nanos(u64::from(span.subsec_nanos() % 1_000))
 }

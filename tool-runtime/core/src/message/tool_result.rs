@@ -42,7 +42,6 @@ pub struct ToolResult {
 
 impl ToolResult {
     /// Creates the result of a call that succeeded.
-    #[inline]
     pub fn success(call: &ToolCall, text: impl Into<String>) -> Self {
         Self {
             call: call.id.clone(),

@@ -61,7 +61,6 @@ impl Filter {
         names
     }
 
-    #[inline]
     pub(super) fn passes(&self, entry: &Entry) -> bool {
         let mut next = self;
         while let Some(rule) = &next.0 {

@@ -359,7 +359,6 @@ impl Registry {
         contents.get(name).filter(|entry| self.filter.passes(entry)).cloned()
     }
 
-    #[cold]
     fn refresh(&self, outdated: &Contents) -> Arc<Contents> {
         let source = outdated.descriptions().at_current_version();
         let described: Vec<_> = outdated.iter().map(|entry| source.describe(entry)).collect();

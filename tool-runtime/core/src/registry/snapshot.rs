@@ -87,13 +87,11 @@ impl Snapshot {
 
     /// Returns the tool that models call by this name, or that has this
     /// [full name](ToolDefinition::full_name), which models may remember.
-    #[inline]
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         self.contents.get(name).map(AsRef::as_ref).filter(|entry| self.holds(entry))
     }
 
     /// Returns the implementation of the tool with this name; see [`entry`](Self::entry).
-    #[inline]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.entry(name).map(Entry::tool)
     }
@@ -141,7 +139,6 @@ impl Snapshot {
     }
 
     /// Whether preferences or views were set by names of tools.
-    #[inline]
     pub(crate) fn has_named_rules(&self) -> bool {
         !self.contents.preferences().is_empty() || !self.filter.is_empty()
     }
@@ -160,7 +157,6 @@ impl Snapshot {
         preferences.chain(viewed.map(|name| (RuleSetting::View, name)))
     }
 
-    #[inline]
     fn holds(&self, entry: &Entry) -> bool {
         entry.is_enabled() && self.filter.passes(entry)
     }
@@ -195,13 +191,11 @@ impl Snapshot {
     }
 
     /// Whether any tool of the registry has secret arguments, including tools outside of this view.
-    #[inline]
     pub(crate) fn has_secrets(&self) -> bool {
         self.contents.has_secrets()
     }
 
     /// Whether any tool of the registry is pure and reads, including tools outside of this view.
-    #[inline]
     pub(crate) fn has_memoized_reads(&self) -> bool {
         self.contents.has_memoized_reads()
     }

@@ -207,14 +207,12 @@ impl Schema {
 
     /// Returns true if the schema has rules, such as ranges, lengths and patterns, that decoding
     /// into the type doesn't enforce. Values then have to be validated before they are used.
-    #[inline]
     pub fn is_constrained(&self) -> bool {
         self.is_constrained
     }
 
     /// Returns true if a part of the schema is marked as secret by `writeOnly: true`, which
     /// [`#[arg(secret)]`](macro@crate::tool) sets.
-    #[inline]
     pub fn has_secrets(&self) -> bool {
         self.has_secrets
     }

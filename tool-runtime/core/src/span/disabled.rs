@@ -12,7 +12,6 @@ pub(crate) fn chat() -> Span {
     Span
 }
 
-#[inline]
 pub(crate) fn instrument<T, E, F: Future<Output = Result<T, E>>>(
     Span: Span,
     work: F,
@@ -21,7 +20,6 @@ pub(crate) fn instrument<T, E, F: Future<Output = Result<T, E>>>(
     work
 }
 
-#[inline]
 pub(crate) fn in_current_span<F: Future>(work: F) -> F {
     work
 }

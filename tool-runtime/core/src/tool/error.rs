@@ -66,7 +66,6 @@ impl Drop for ErrorData {
 
 /// Returns the text for the model of a call that may or may not have run, after its cause. What a
 /// repeatable call did is irrelevant, since it can be made again.
-#[cold]
 pub(crate) fn indeterminate_text(cause: &str, is_retry_safe: bool) -> String {
     if is_retry_safe {
         format!("{cause}. Call it again if you need the result.")
@@ -84,7 +83,6 @@ impl ToolError {
     /// let error = ToolError::new(ToolErrorKind::Unavailable, "The weather service is down.");
     /// assert_eq!(error.kind(), ToolErrorKind::Unavailable);
     /// ```
-    #[cold]
     pub fn new(kind: ToolErrorKind, text: impl Into<String>) -> Self {
         let text = text.into();
         Self(Box::new(ErrorData {
@@ -271,7 +269,6 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ToolError {
 
 /// Returns the kind of an error: transient if a connection failed or timed out, whatever errors
 /// that failure was wrapped in.
-#[cold]
 fn kind_of(error: &(dyn Error + 'static)) -> ToolErrorKind {
     let mut causes = successors(Some(error), |&error| error.source()).take(MAX_CAUSES);
     let is_transient = causes.any(|cause| {

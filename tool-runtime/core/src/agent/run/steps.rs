@@ -17,7 +17,6 @@ use crate::span;
 impl Run {
     /// Runs the next step. Returns `None` if the model has answered, which need not be the end of
     /// the run.
-    #[inline(never)]
     pub(in crate::agent) fn advance(
         &mut self,
     ) -> BoxFuture<'_, Result<Option<CompletedStep>, StopReason>> {

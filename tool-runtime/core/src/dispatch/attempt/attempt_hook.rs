@@ -215,7 +215,6 @@ pub enum AttemptAction {
 pub(crate) struct AttemptHooks(pub(crate) Vec<Arc<dyn AttemptHook>>);
 
 impl AttemptHooks {
-    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -35,7 +35,6 @@ use crate::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 /// assert_eq!(error.kind(), ToolErrorKind::Panicked);
 /// # }
 /// ```
-#[inline]
 pub fn invoke<'a>(
     tool: &'a dyn Tool,
     arguments: &'a Arguments,
@@ -51,7 +50,6 @@ pub fn invoke<'a>(
 }
 
 /// Converts a panic. Its message is for the operator alone.
-#[cold]
 fn panicked(panic: Panic) -> ToolError {
     ToolError::new(ToolErrorKind::Panicked, "The tool crashed; this is not the arguments' fault.")
         .with_source(panic)

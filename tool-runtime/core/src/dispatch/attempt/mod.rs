@@ -22,7 +22,6 @@ use crate::tool::{Availability, ToolContext, ToolError, ToolErrorKind};
 const MAX_REASON_CHARS: usize = 200;
 
 /// Invokes a tool once, and ends the work that the attempt has spawned.
-#[inline]
 pub(super) async fn run_attempt(call: &mut CallContext<'_>) -> CallResult {
     call.ensure_validated()?;
     let CallContext { entry, ctx, .. } = *call;
@@ -40,7 +39,6 @@ pub(super) async fn run_attempt(call: &mut CallContext<'_>) -> CallResult {
 }
 
 /// If a tool failed and is unavailable now, replaces its error by the reason.
-#[cold]
 pub(super) fn with_availability(
     batch: &BatchContext,
     entry: &Entry,

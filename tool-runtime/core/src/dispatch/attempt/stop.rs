@@ -72,7 +72,6 @@ pub(crate) async fn until_grace_ends<T>(
     .await
 }
 
-#[cold]
 fn timed_out(batch: &BatchContext) -> ToolError {
     let text = if batch.scope.is_run_deadline {
         "The call was stopped: the time limit of the run was exceeded."
@@ -82,7 +81,6 @@ fn timed_out(batch: &BatchContext) -> ToolError {
     ToolError::new(ToolErrorKind::Timeout, text)
 }
 
-#[cold]
 fn cancelled() -> ToolError {
     ToolError::new(ToolErrorKind::Cancelled, "The call was stopped.")
 }
@@ -91,7 +89,6 @@ fn cancelled() -> ToolError {
 ///
 /// The model should not repeat a call that may have had effects, and may repeat one whose tool
 /// never started.
-#[cold]
 pub(crate) fn with_certainty(
     batch: &BatchContext,
     ctx: &ToolContext,

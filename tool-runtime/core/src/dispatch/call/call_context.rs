@@ -17,7 +17,6 @@ pub(crate) struct CallContext<'c> {
 }
 
 impl<'c> CallContext<'c> {
-    #[inline]
     pub(crate) fn new(
         batch: &'c BatchContext,
         entry: &'c Entry,
@@ -41,7 +40,6 @@ impl<'c> CallContext<'c> {
     }
 
     /// Repairs and validates the arguments, unless that is done or the tool does it itself.
-    #[inline]
     pub(crate) fn ensure_validated(&mut self) -> Result<(), ToolError> {
         if self.validated.is_some() || self.entry.decodes_arguments() {
             Ok(())
@@ -52,7 +50,6 @@ impl<'c> CallContext<'c> {
 
     /// Returns the arguments for the tool: the validated ones, or else those of the model, which
     /// the tool repairs and validates as it decodes them.
-    #[inline]
     pub(crate) fn arguments(&self) -> &Arguments {
         match &self.validated {
             Some(validated) => &validated.json,

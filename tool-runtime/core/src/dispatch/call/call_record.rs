@@ -44,7 +44,6 @@ impl CallRecord {
     }
 
     /// Records that code of the program failed, such as a hook.
-    #[cold]
     pub(crate) fn add_failure(&mut self, failure: String) {
         self.hook_failures.push(failure);
     }

@@ -18,7 +18,6 @@ use crate::message::ToolCall;
 use crate::tool::{CallWork, ToolError, ToolErrorKind, indeterminate_text};
 
 /// Runs a call. If the future is dropped early, observers receive its end all the same.
-#[inline]
 pub(crate) fn run_observed(
     batch: Arc<BatchContext>,
     call: ToolCall,
@@ -48,7 +47,6 @@ struct FinishGuard {
 }
 
 impl FinishGuard {
-    #[cold]
     fn new(batch: &Arc<BatchContext>, call: &ToolCall) -> Self {
         batch.state.lost_calls.start(batch.scope.origin.run, &call.id);
         let (batch, call) = (Arc::clone(batch), call.clone());
@@ -101,7 +99,6 @@ impl Drop for LostEnd {
 
 /// Returns the execution of a call that was dropped before it had a result, because its caller or
 /// its runtime went away.
-#[cold]
 pub(crate) fn lost_execution(batch: &BatchContext, call: &ToolCall) -> ToolExecution {
     let cause = "The call was stopped before it had a result";
     let text = indeterminate_text(cause, batch.tools.is_retry_safe(&call.name));

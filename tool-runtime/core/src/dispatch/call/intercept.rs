@@ -326,7 +326,6 @@ impl Interceptors {
 
 /// Replaces the result of a call whose interceptor failed after it. The text of a blocked call has
 /// nothing that an interceptor could have removed, and stays.
-#[cold]
 fn withhold_result(execution: &mut ToolExecution, failure: String) {
     add_cause(execution, failure);
     if execution.is_blocked() {

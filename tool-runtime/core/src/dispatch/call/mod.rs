@@ -57,7 +57,6 @@ use crate::tool::{CallWork, ToolContext, ToolError, ToolOutput};
 /// moved before it runs, with space for everything that it might await, so the rarely needed stages
 /// are in a box, whose type is erased ([`BoxFuture`]). For the same reason, the call is in its
 /// final place from the beginning; an `async fn` would keep its parameters twice.
-#[inline]
 pub(super) fn run_call(
     batch: &Arc<BatchContext>,
     call: ToolCall,
@@ -102,7 +101,6 @@ pub(super) fn run_call(
 }
 
 /// Runs the only attempt of a call that can be cancelled from outside.
-#[inline(never)]
 fn run_cancellable_attempt<'c>(
     batch: &'c BatchContext,
     entry: &'c Entry,
@@ -121,7 +119,6 @@ fn run_cancellable_attempt<'c>(
 }
 
 /// Runs a call under the whole policy.
-#[inline(never)]
 fn run_with_policy<'c>(
     batch: &'c BatchContext,
     ctx: &'c mut ToolContext,

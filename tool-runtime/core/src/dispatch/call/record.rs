@@ -10,7 +10,6 @@ use crate::tool::dispatch_contract::BatchScope;
 use crate::tool::{Attachments, MeteredUsage, ToolContext, ToolError, ToolErrorKind};
 
 /// Builds the execution of a call from its result and the notes of its stages.
-#[inline]
 pub(crate) fn into_execution(
     batch: &BatchContext,
     ctx: ToolContext,
@@ -87,7 +86,6 @@ pub(crate) fn failure(call: ToolCall, error: ToolError) -> ToolExecution {
 }
 
 /// Records an error: its result, its causes and the state of its tool.
-#[cold]
 fn record_error(execution: &mut ToolExecution, mut error: ToolError) {
     execution.result.text = error.text().into();
     execution.result.error = Some(error.kind().code().into());
@@ -102,7 +100,6 @@ fn record_error(execution: &mut ToolExecution, mut error: ToolError) {
 }
 
 /// Adds a failure of code of the program, such as a hook, before the other causes.
-#[cold]
 pub(super) fn add_cause(execution: &mut ToolExecution, failure: String) {
     execution.cause = Some(match execution.cause.take() {
         Some(cause) => format!("{failure}; {cause}"),
@@ -128,14 +125,12 @@ pub(crate) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = Tool
 }
 
 /// Emits the end of a call.
-#[inline]
 pub(crate) fn emit_end(scope: &BatchScope, execution: &ToolExecution) {
     if scope.observers.need_all() {
         emit_end_events(scope, execution);
     }
 }
 
-#[cold]
 fn emit_end_events(scope: &BatchScope, execution: &ToolExecution) {
     end_events(execution).for_each(|event| scope.emit(|| event));
 }

@@ -24,7 +24,6 @@ pub(crate) fn resolve<'b>(
 }
 
 /// Returns the error of a call whose tool does not exist.
-#[cold]
 fn missing_tool(batch: &BatchContext, name: &str) -> ToolError {
     if let Some(state) = batch.tools.announced(name) {
         announced_tool(name, state)

@@ -20,7 +20,6 @@ pub(crate) struct Admission<'b> {
 
 impl<'b> Admission<'b> {
     /// Whether calls of this tool may have to wait or may be blocked.
-    #[inline]
     pub(crate) fn is_needed(batch: &BatchContext, entry: &Entry) -> bool {
         let state = &batch.state;
         state.concurrency.are_set() || state.rates.apply_to(entry) || state.circuits.are_set()

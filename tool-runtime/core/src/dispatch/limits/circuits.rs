@@ -107,7 +107,6 @@ impl CircuitBreakers {
     }
 
     /// Whether calls may be blocked at all.
-    #[inline]
     pub(crate) fn are_set(&self) -> bool {
         self.0.is_some()
     }
@@ -166,7 +165,6 @@ impl ProviderCircuit {
         }
     }
 
-    #[cold]
     fn blocked(&self, remaining: Duration) -> (BlockReason, ToolError) {
         let (provider, seconds) = (&self.provider, remaining.as_secs_f64().ceil());
         let text = format!(

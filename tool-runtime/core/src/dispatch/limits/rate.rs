@@ -136,7 +136,6 @@ impl RateLimiters {
     }
 
     /// Whether calls of this tool may have to wait.
-    #[inline]
     pub(crate) fn apply_to(&self, entry: &Entry) -> bool {
         self.is_configured || entry.definition().rate_limit.is_some()
     }
@@ -270,7 +269,6 @@ impl Drop for RateSlot {
     }
 }
 
-#[cold]
 fn blocked(entry: &Entry, delay: Duration) -> (BlockReason, ToolError) {
     let (name, seconds) = (entry.name(), delay.as_secs_f64().ceil().max(1.0));
     let text = format!(

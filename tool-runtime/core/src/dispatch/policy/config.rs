@@ -379,7 +379,6 @@ impl Policy {
 
     /// Whether this policy has no interceptors, attempt hooks, permissions, concurrency limits or
     /// breakers, so that a call of a tool that declares nothing can skip these stages.
-    #[inline]
     pub(in crate::dispatch) fn is_plain(&self) -> bool {
         self.interceptors.is_empty()
             && self.attempt_hooks.is_empty()

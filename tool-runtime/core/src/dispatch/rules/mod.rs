@@ -39,14 +39,12 @@ impl DispatchState {
 
     /// Emits each rule that applies to no tool, once. A rule for a provider is reported once any
     /// provider has registered its tools.
-    #[inline]
     pub(super) fn report_unmatched_rules(&self, origin: &Origin, tools: &Snapshot) {
         if self.observers.need_all() && (self.policy.has_rules() || tools.has_named_rules()) {
             self.compare_rules(origin, tools);
         }
     }
 
-    #[cold]
     fn compare_rules(&self, origin: &Origin, tools: &Snapshot) {
         let contents = tools.schemas();
         let mut reports = self.rule_reports.lock();

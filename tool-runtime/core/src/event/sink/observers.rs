@@ -124,19 +124,16 @@ impl Observers {
     }
 
     /// Whether there are no observers.
-    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
     /// Whether one of the observers needs all events, such as the start and the end of a call.
-    #[inline]
     pub(crate) fn need_all(&self) -> bool {
         self.0.as_ref().is_some_and(|observers| observers.need_all)
     }
 
     /// Returns these observers, followed by others.
-    #[inline]
     pub(crate) fn followed_by(&self, others: &Self) -> Self {
         match (&self.0, &others.0) {
             (_, None) => self.clone(),
@@ -150,7 +147,6 @@ impl Observers {
     }
 
     /// Sends a redacted event to all observers. The event is created only if there are any.
-    #[inline]
     pub(crate) fn emit(&self, redactor: Option<&Redactor>, event: impl FnOnce() -> Event) {
         if let Some(observers) = &self.0 {
             observers.emit_to_all(redactor, event());
@@ -159,7 +155,6 @@ impl Observers {
 }
 
 impl ObserverList {
-    #[cold]
     fn emit_to_all(&self, redactor: Option<&Redactor>, mut event: Event) {
         if let Some(redactor) = redactor {
             redactor.redact_event(&mut event);

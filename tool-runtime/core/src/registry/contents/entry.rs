@@ -105,7 +105,6 @@ impl Entry {
     }
 
     /// Returns whether the tool repairs, validates and decodes its arguments itself.
-    #[inline]
     pub(crate) fn decodes_arguments(&self) -> bool {
         self.decodes_arguments
     }
@@ -160,12 +159,10 @@ impl Entry {
             .unwrap_or_else(|panic| Availability::Unavailable(panic.to_string()))
     }
 
-    #[inline]
     pub(crate) fn is_enabled(&self) -> bool {
         self.effective.preference.enabled
     }
 
-    #[inline]
     pub(crate) fn is_called_by_own_name(&self) -> bool {
         self.is_called_by_own_name
     }

@@ -62,7 +62,6 @@ impl Contents {
     }
 
     /// Returns the tool that models call by this name, or that has this full name.
-    #[inline]
     pub(super) fn get(&self, name: &str) -> Option<&Arc<Entry>> {
         let by_own_name =
             self.table.find(name).and_then(|namesakes| namesakes.called_by_own_name());
@@ -73,13 +72,11 @@ impl Contents {
     }
 
     /// Whether any tool has secret arguments.
-    #[inline]
     pub(super) fn has_secrets(&self) -> bool {
         self.secret_count > 0
     }
 
     /// Whether any tool is pure and reads.
-    #[inline]
     pub(super) fn has_memoized_reads(&self) -> bool {
         self.memoized_read_count > 0
     }

@@ -14,7 +14,6 @@ pub(crate) struct Table(Arc<HashMap<Arc<str>, Namesakes, RandomState>>);
 
 impl Table {
     /// Returns the tools with this own name.
-    #[inline]
     pub(crate) fn find(&self, own_name: &str) -> Option<&Namesakes> {
         self.0.get(own_name)
     }

@@ -25,7 +25,6 @@ impl Namesakes {
     }
 
     /// Returns the tool that models call by its own name.
-    #[inline]
     pub(crate) fn called_by_own_name(&self) -> Option<&Arc<Entry>> {
         self.iter().find(|tool| tool.is_called_by_own_name())
     }

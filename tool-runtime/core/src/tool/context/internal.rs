@@ -41,7 +41,6 @@ impl ToolContext {
     }
 
     /// Records that a function refused its arguments, so that its code does not run.
-    #[cold]
     pub(in crate::tool) fn refuse_arguments(&self) {
         self.has_refused_arguments.store(true, Ordering::Relaxed);
     }

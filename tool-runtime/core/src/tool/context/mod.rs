@@ -154,7 +154,6 @@ impl ToolContext {
         self.get().ok_or_else(|| self.missing_extension(RequiredExtension::of::<T>()))
     }
 
-    #[cold]
     fn missing_extension(&self, required: RequiredExtension) -> ToolError {
         let name = self.tool_name();
         let text = format!("`{name}` can't run now. Go on without it.");

@@ -46,7 +46,6 @@ where
     })
 }
 
-#[cold]
 fn not_run() -> ToolError {
     let text = "The program is shutting down; the tool was not run.";
     ToolError::new(ToolErrorKind::Cancelled, text)

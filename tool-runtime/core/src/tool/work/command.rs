@@ -182,7 +182,6 @@ fn not_started(program: &str, error: io::Error) -> ToolError {
     ToolError::new(kind, format!("`{program}` could not be started.")).with_source(error)
 }
 
-#[cold]
 fn stopped() -> ToolError {
     ToolError::new(ToolErrorKind::Cancelled, "The program was stopped, because its call ended.")
 }

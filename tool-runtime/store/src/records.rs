@@ -1,4 +1,4 @@
-//! What the tables of records have in common in both databases.
+//! Statements and rows of the tables of records, for both databases.
 
 use tool_core::records::{CorruptRecord, Record, RecordList, RecordQuery};
 
@@ -24,8 +24,8 @@ pub(crate) const DELETE: &str = "DELETE FROM tool_records WHERE collection = $1 
 /// A query with its parameters, which appear in it in their order.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Select {
-    pub text: String,
-    pub parameters: Vec<Parameter>,
+    pub(crate) text: String,
+    pub(crate) parameters: Vec<Parameter>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -96,10 +96,10 @@ pub(crate) fn successor(prefix: &str) -> Option<Vec<u8>> {
 /// A record as it is stored. Another program may have written bytes that are no text.
 #[derive(Debug)]
 pub(crate) struct RecordRow {
-    pub key: Vec<u8>,
-    pub revision: i64,
-    pub order: Option<i64>,
-    pub value: Vec<u8>,
+    pub(crate) key: Vec<u8>,
+    pub(crate) revision: i64,
+    pub(crate) order: Option<i64>,
+    pub(crate) value: Vec<u8>,
 }
 
 impl RecordRow {

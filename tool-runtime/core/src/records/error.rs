@@ -2,8 +2,6 @@ use std::error::Error;
 
 /// The reason why a store has refused or failed an operation, which then has changed nothing.
 ///
-/// `what` names the thing that is stored, such as a key.
-///
 /// ```
 /// use tool_runtime::records::StoreError;
 ///
@@ -19,40 +17,40 @@ pub enum StoreError {
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
     /// Another writer was faster.
     #[error(
-        "`{what}` was changed by another writer: expected revision {expected}, found {actual}; \
+        "`{key}` was changed by another writer: expected revision {expected}, found {actual}; \
          load it again and repeat the change"
     )]
     Conflict {
-        /// What was to be changed.
-        what: String,
+        /// The key of the record.
+        key: String,
         /// The revision that the writer has seen.
         expected: u64,
-        /// The stored revision.
+        /// The revision that is stored.
         actual: u64,
     },
-    /// What is to be changed is not stored, or no longer.
+    /// The record to be changed does not exist, or no longer. It has this key.
     #[error("`{0}` is not stored, or was deleted by another writer")]
     NotFound(String),
-    /// What is to be created exists.
+    /// The record to be created exists already. It has this key.
     #[error("`{0}` exists already: load it, or choose another name")]
     AlreadyExists(String),
-    /// What is stored can't be read. It was left unchanged, to be repaired by a person.
+    /// The stored record can't be read. It was left unchanged, to be repaired by a person.
     #[error(
-        "the record of `{what}` can't be read: {reason}; it was left unchanged: repair it, or \
+        "the record of `{key}` can't be read: {reason}; it was left unchanged: repair it, or \
          delete it"
     )]
     Corrupt {
-        /// What was to be read.
-        what: String,
-        /// Why it can't be read.
+        /// The key of the record.
+        key: String,
+        /// The reason why it can't be read.
         reason: String,
     },
     /// A text is longer than the store accepts.
-    #[error("`{what}` has {bytes} bytes; the limit is {max_bytes}")]
+    #[error("`{key}` has {bytes} bytes; the limit is {max_bytes}")]
     TooLarge {
-        /// What was to be stored, shortened.
-        what: String,
-        /// Its size in bytes.
+        /// The key, or the name of the collection, shortened.
+        key: String,
+        /// The size of the text in bytes.
         bytes: usize,
         /// The largest size in bytes.
         max_bytes: usize,

@@ -1,7 +1,7 @@
-//! Small records that outlive a process: schedules, entries of catalogs, descriptions, pins, tokens.
+//! Small records that outlive a process, such as descriptions of tools that processes share.
 //!
-//! [`Records`] is the one trait that a database implements for all of them. The crates that store
-//! something wrap it in types of their own, so a program passes one store to each of them.
+//! [`Records`] is the one trait that a database implements for all of them. What stores something
+//! wraps it, so a program passes one store to each of them.
 //!
 //! `store.rs` is the contract, `record.rs` its data, `query.rs` which records a list has;
 //! `memory.rs` and `file/` are implementations without a database.

@@ -38,7 +38,7 @@ pub struct RecordQuery<'q> {
 }
 
 impl<'q> RecordQuery<'q> {
-    /// Lists all records.
+    /// Creates the query for all records, in the order of their keys.
     pub fn all() -> Self {
         Self::default()
     }
@@ -121,7 +121,7 @@ impl<'q> RecordQuery<'q> {
 pub struct Position {
     /// The key of the record.
     pub key: String,
-    /// Its order, which is ignored by lists in the order of keys.
+    /// The order of the record, which lists in the order of keys ignore.
     pub order: Option<i64>,
 }
 

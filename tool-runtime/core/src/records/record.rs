@@ -31,7 +31,7 @@ impl Record {
         Self { key: key.into(), revision, order: None, value: value.into() }
     }
 
-    /// Sets the order.
+    /// Sets the order by which the record can be listed.
     #[must_use]
     pub fn order(self, order: impl Into<Option<i64>>) -> Self {
         Self { order: order.into(), ..self }
@@ -71,17 +71,24 @@ pub struct CorruptRecord {
     pub revision: u64,
     /// The order of the record.
     pub order: Option<i64>,
-    /// Why it can't be read.
+    /// The reason why it can't be read.
     pub reason: String,
 }
 
 impl CorruptRecord {
     /// Creates the description of a record without an order.
+    ///
+    /// ```
+    /// use tool_runtime::records::CorruptRecord;
+    ///
+    /// let corrupt = CorruptRecord::new("ada", 7, "not JSON").order(3);
+    /// assert_eq!((corrupt.order, &*corrupt.reason), (Some(3), "not JSON"));
+    /// ```
     pub fn new(key: impl Into<String>, revision: u64, reason: impl Into<String>) -> Self {
         Self { key: key.into(), revision, order: None, reason: reason.into() }
     }
 
-    /// Sets the order.
+    /// Sets the order by which the record can be listed.
     #[must_use]
     pub fn order(self, order: impl Into<Option<i64>>) -> Self {
         Self { order: order.into(), ..self }
@@ -90,7 +97,7 @@ impl CorruptRecord {
 
 impl From<CorruptRecord> for StoreError {
     fn from(corrupt: CorruptRecord) -> Self {
-        Self::Corrupt { what: corrupt.key, reason: corrupt.reason }
+        Self::Corrupt { key: corrupt.key, reason: corrupt.reason }
     }
 }
 
@@ -113,12 +120,19 @@ pub struct RecordList {
     pub counter: u64,
     /// The records, in the order of the query.
     pub records: Vec<Record>,
-    /// Those that the store can't read, in the order of the query.
+    /// The records that the store can't read, in the order of the query.
     pub corrupt: Vec<CorruptRecord>,
 }
 
 impl RecordList {
     /// Creates a list of readable records.
+    ///
+    /// ```
+    /// use tool_runtime::records::{Record, RecordList, RecordQuery};
+    ///
+    /// let list = RecordList::new(7, vec![Record::new("ada", 7, "{}")]);
+    /// assert_eq!(list.end(&RecordQuery::all()).unwrap().key, "ada");
+    /// ```
     pub fn new(counter: u64, records: Vec<Record>) -> Self {
         Self { counter, records, corrupt: Vec::new() }
     }

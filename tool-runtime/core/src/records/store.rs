@@ -168,7 +168,7 @@ impl<R: Records + ?Sized> Records for Arc<R> {
     }
 }
 
-/// What a writer expects of the stored record.
+/// The expectation of a writer about the stored record.
 ///
 /// ```
 /// use tool_runtime::records::{Expected, StoreError};
@@ -200,7 +200,7 @@ impl Expected {
             (Self::Revision(_), None) => Err(StoreError::NotFound(key.to_owned())),
             (Self::Revision(expected), Some(actual)) if expected == actual => Ok(()),
             (Self::Revision(expected), Some(actual)) => {
-                Err(StoreError::Conflict { what: key.to_owned(), expected, actual })
+                Err(StoreError::Conflict { key: key.to_owned(), expected, actual })
             }
         }
     }
@@ -218,12 +218,11 @@ impl Expected {
 /// assert!(error.to_string().ends_with("has 1025 bytes; the limit is 1024"));
 /// ```
 pub fn check_sizes(collection: &str, key: &str, value: &str) -> Result<(), StoreError> {
-    let check = |what: &str, bytes: usize, max_bytes: usize| {
+    let check = |name: &str, bytes: usize, max_bytes: usize| {
         if bytes <= max_bytes {
             return Ok(());
         }
-        let shown = what.chars().take(40).collect();
-        Err(StoreError::TooLarge { what: shown, bytes, max_bytes })
+        Err(StoreError::TooLarge { key: name.chars().take(40).collect(), bytes, max_bytes })
     };
     check(collection, collection.len(), MAX_COLLECTION_BYTES)?;
     check(key, key.len(), MAX_KEY_BYTES)?;

@@ -28,8 +28,8 @@ const LAST_REVISION: &str = "SELECT last FROM tool_catalog_revision";
 
 /// Store for catalogs in the database of a [`Postgres`] store, beside sessions and other tables.
 ///
-/// Any number of processes and machines may use one database. They see each other's changes within a
-/// quarter of a second. Clones share the pool.
+/// Any number of processes and machines may use one database. They see each other's changes within
+/// a quarter of a second. Clones share the pool.
 ///
 /// If the connection is lost during a commit, the write may be stored although an error is
 /// returned.

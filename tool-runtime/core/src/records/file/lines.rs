@@ -33,7 +33,7 @@ struct Line {
 
 impl Collection {
     pub(super) fn decode(bytes: &[u8], collection: &str) -> Result<Self, StoreError> {
-        let corrupt = |reason: String| StoreError::Corrupt { what: collection.to_owned(), reason };
+        let corrupt = |reason: String| StoreError::Corrupt { key: collection.to_owned(), reason };
         let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
         let header = serde_json::from_slice(lines.next().unwrap_or_default());
         let Header { version, counter } =

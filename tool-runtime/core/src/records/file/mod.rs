@@ -52,6 +52,19 @@ impl FileRecords {
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] if the folder can't be created.
+    ///
+    /// ```
+    /// use tool_runtime::records::{FileRecords, RecordQuery, Records};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::records::StoreError> {
+    /// # let folder = std::env::temp_dir().join(format!("opened-{}", std::process::id()));
+    /// let store = FileRecords::open(&folder).await?;
+    /// assert!(store.list("notes", RecordQuery::all()).await?.records.is_empty());
+    /// # std::fs::remove_dir_all(folder).unwrap();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn open(folder: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let folder: Arc<Path> = folder.into().into();
         let created = Arc::clone(&folder);
@@ -68,13 +81,13 @@ impl FileRecords {
         expected: Expected,
         record: Option<Record>,
     ) -> Result<u64, StoreError> {
-        let (path, what, key) = (self.path(collection), collection.to_owned(), key.to_owned());
+        let (path, name, key) = (self.path(collection), collection.to_owned(), key.to_owned());
         in_background(move || {
             // Until the end of this operation, also against other processes.
             let lock = write::open_private(&path.with_extension("lock"));
             let lock = lock.and_then(|lock| lock.lock().map(|()| lock));
             let _lock = lock.map_err(StoreError::unavailable)?;
-            let mut collection = read(&path, &what)?;
+            let mut collection = read(&path, &name)?;
             expected.check(&key, collection.revision(&key))?;
             let revision = collection.change(&key, record);
             let bytes = collection.encode().map_err(StoreError::unavailable)?;
@@ -130,8 +143,8 @@ fn read_counter(path: &Path, collection: &str) -> Result<u64, StoreError> {
 impl Records for FileRecords {
     async fn load(&self, collection: &str, key: &str) -> Result<Option<Record>, StoreError> {
         check_sizes(collection, "", "")?;
-        let (path, what, key) = (self.path(collection), collection.to_owned(), key.to_owned());
-        in_background(move || Ok(read(&path, &what)?.records.remove(&key))).await
+        let (path, name, key) = (self.path(collection), collection.to_owned(), key.to_owned());
+        in_background(move || Ok(read(&path, &name)?.records.remove(&key))).await
     }
 
     async fn save(
@@ -163,12 +176,12 @@ impl Records for FileRecords {
         query: RecordQuery<'_>,
     ) -> Result<RecordList, StoreError> {
         check_sizes(collection, "", "")?;
-        let (path, what) = (self.path(collection), collection.to_owned());
+        let (path, name) = (self.path(collection), collection.to_owned());
         if query.limit == Some(0) {
-            let counter = in_background(move || read_counter(&path, &what)).await?;
+            let counter = in_background(move || read_counter(&path, &name)).await?;
             return Ok(RecordList::new(counter, Vec::new()));
         }
-        let found = in_background(move || read(&path, &what)).await?;
+        let found = in_background(move || read(&path, &name)).await?;
         let mut list = RecordList::new(found.counter, query.select(&found.records));
         // A line that can't be read has neither a key nor an order.
         if query == (RecordQuery { limit: query.limit, ..RecordQuery::all() }) {

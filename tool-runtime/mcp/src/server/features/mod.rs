@@ -1,4 +1,4 @@
-//! What a server offers beside tools: prompts, resources, completions, tasks and logs.
+//! Offers of a server beside tools: prompts, resources, completions, tasks and logs.
 
 pub(super) mod completion;
 pub(super) mod get_prompt;

@@ -88,8 +88,8 @@ impl Tasks {
         self
     }
 
-    /// Adds tools that [ask](crate::server::InputRequests) before they start: their calls become tasks once
-    /// the client has answered. They are refused if the client does not support tasks.
+    /// Adds tools that [ask](crate::server::InputRequests) before they start: their calls become
+    /// tasks once the client has answered. They are refused if the client does not support tasks.
     #[must_use]
     pub fn tools_after_input<N: Into<String>>(
         mut self,

@@ -1,5 +1,5 @@
-//! The tags of a format, and the end of an argument that may contain markup: nested tags are matched
-//! with their end tags.
+//! The tags of a format, and the end of an argument that may contain markup: nested tags are
+//! matched with their end tags.
 
 use std::ops::Range;
 

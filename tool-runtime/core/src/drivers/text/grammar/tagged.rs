@@ -192,6 +192,12 @@ impl TaggedFormat {
                 }
                 _ => builder.raw(&head.name, value),
             }
+            // Each further argument would be searched to the end of the text.
+            if state.is_endless() {
+                state.add_leftover(cursor.rest());
+                cursor.skip_all();
+                return Ok(builder.finish(false));
+            }
         }
         Err(NoMatch::Malformed)
     }

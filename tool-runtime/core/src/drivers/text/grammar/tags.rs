@@ -119,6 +119,11 @@ pub(crate) struct TaggedCall<'d> {
 }
 
 impl TagState {
+    /// Returns true if so many arguments have no end that the call has none.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.endless >= MAX_ENDLESS
+    }
+
     /// Adds to the leftover of the current call.
     pub(crate) fn add_leftover(&mut self, text: &str) {
         if !self.leftover.is_empty() && !text.is_empty() {
@@ -154,7 +159,7 @@ impl TagState {
     }
 }
 
-/// Returns true if a tag begins `text` in which a parameter is a value: `<paramter=KEY>`.
+/// Returns true if a tag begins `text` in which a parameter is a value: `<arguments=KEY>`.
 fn begins_damaged_argument(text: &str, tool: &ToolDefinition) -> bool {
     let head = text.trim_start().strip_prefix('<').map(|head| beginning(head, MAX_PROSE_LEN));
     let head = head.and_then(|head| head.split_once('>')).map_or("", |(head, _)| head);
@@ -209,7 +214,7 @@ impl TagSet {
     ) -> Result<Option<ArgumentEnd>, NoMatch> {
         let may_count = state.counted < MAX_ENDLESS;
         let mut found = EndCandidates { may_count, ..EndCandidates::default() };
-        if state.endless < MAX_ENDLESS {
+        if !state.is_endless() {
             let end = self.find_end(cursor, &mut found, true, &ends, &begins)?;
             state.counted += usize::from(found.has_counted);
             if end.is_some() {

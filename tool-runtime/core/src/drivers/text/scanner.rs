@@ -8,7 +8,7 @@ use memchr::memchr;
 
 use super::channel::ReplyChannel;
 use super::format::checked_parse;
-use super::formats::invented_message;
+use super::formats::parts::invented_message;
 use super::grammar::{MESSAGE_ENDS, first_line};
 use super::leftover::{CallMarkup, truncate_with_leftover};
 use super::visible_text::VisibleText;

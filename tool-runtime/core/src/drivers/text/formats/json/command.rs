@@ -9,9 +9,9 @@
 //! Source: sglang `cohere_command4_detector.py`, the tests of Cohere's chat template in
 //! transformers, llama.cpp `tests/test-chat.cpp`, cohere-ai/melody.
 
-use super::super::StartMarker;
-use super::super::grammar::JsonFormat;
-use super::think::{ChannelFormat, InLine};
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::formats::parts::think::{ChannelFormat, InLine};
+use crate::drivers::text::grammar::JsonFormat;
 
 pub(crate) const COMMAND: JsonFormat = JsonFormat {
     name: "command",

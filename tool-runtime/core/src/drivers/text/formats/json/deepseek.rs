@@ -12,8 +12,8 @@
 //!
 //! Source: sgl-project/sglang#4379 and #9446, ollama `model/parsers/deepseek3_test.go`.
 
-use super::super::StartMarker;
-use super::super::grammar::{NamedFormat, Section};
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::{NamedFormat, Section};
 
 pub(crate) const DEEPSEEK: NamedFormat = NamedFormat {
     name: "deepseek",

@@ -9,8 +9,8 @@
 //! Source: vllm `test_llama3_json_tool_parser.py`, vllm-project/vllm#13530, #16214,
 //! unslothai/unsloth#5620, mudler/LocalAI#4671.
 
-use super::super::StartMarker;
-use super::super::grammar::{JsonFormat, NamedFormat, PythonFormat};
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::{JsonFormat, NamedFormat, PythonFormat};
 
 const TAG: &[StartMarker] = &[StartMarker::Anywhere("<|python_tag|>")];
 const START: &[StartMarker] = &[StartMarker::Anywhere("<|python_start|>")];

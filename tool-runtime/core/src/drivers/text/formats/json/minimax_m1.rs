@@ -5,8 +5,8 @@
 //! Source: vllm `test_minimax_tool_parser.py`, `jamba_tool_parser.py`,
 //! `hunyuan_a13b_tool_parser.py`.
 
-use super::super::StartMarker;
-use super::super::grammar::JsonFormat;
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::JsonFormat;
 
 pub(crate) const MINIMAX_M1: JsonFormat = JsonFormat {
     name: "minimax_m1",

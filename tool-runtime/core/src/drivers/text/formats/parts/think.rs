@@ -9,8 +9,8 @@
 //! Source: PrimeIntellect-ai/renderers#80, vllm `seed_oss_tool_parser.py`, unslothai/unsloth#5704,
 //! ollama `model/parsers/gemma4_test.go`.
 
-use super::super::grammar::find_first;
-use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
+use crate::drivers::text::grammar::find_first;
+use crate::drivers::text::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 /// A format of channels: start markers and the markers that close the channel.
 #[derive(Debug)]

@@ -8,8 +8,8 @@
 //!
 //! Source: vllm `qwen3coder_tool_parser.py`, `seed_oss_tool_parser.py`, ggml-org/llama.cpp#15162.
 
-use super::super::StartMarker;
-use super::super::grammar::{Style, TagSet, TaggedFormat};
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::{Style, TagSet, TaggedFormat};
 
 pub(crate) const QWEN_XML: TaggedFormat = TaggedFormat {
     name: "qwen_xml",

@@ -5,8 +5,8 @@
 //!
 //! Source: vllm `gigachat3_tool_parser.py`, sglang's tests of its detector.
 
-use super::super::StartMarker;
-use super::super::grammar::JsonFormat;
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::JsonFormat;
 
 pub(crate) const GIGACHAT: JsonFormat = JsonFormat {
     name: "gigachat",

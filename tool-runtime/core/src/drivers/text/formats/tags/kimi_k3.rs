@@ -9,9 +9,9 @@
 //!
 //! Source: sglang `kimik3_format.py`, `kimik3_detector.py`.
 
-use super::super::StartMarker;
-use super::super::grammar::{Style, TagSet, TaggedFormat};
-use super::think::{ChannelFormat, InLine};
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::formats::parts::think::{ChannelFormat, InLine};
+use crate::drivers::text::grammar::{Style, TagSet, TaggedFormat};
 
 pub(crate) const KIMI_K3: TaggedFormat = TaggedFormat {
     name: "kimi_k3",

@@ -5,8 +5,8 @@
 //!
 //! Source: vllm `nemotron_json_tool_parser.py`, the parser plugin that comes with the model.
 
-use super::super::StartMarker;
-use super::super::grammar::JsonFormat;
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::JsonFormat;
 
 pub(crate) const NEMOTRON: JsonFormat = JsonFormat {
     name: "nemotron",

@@ -6,8 +6,8 @@
 //!
 //! Source: vllm `test_mistral_tool_parser.py`, ollama `model/parsers/ministral_test.go`.
 
-use super::super::StartMarker;
-use super::super::grammar::{JsonFormat, NamedFormat};
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::{JsonFormat, NamedFormat};
 
 const START_MARKERS: &[StartMarker] = &[StartMarker::Anywhere("[TOOL_CALLS]")];
 

@@ -7,8 +7,8 @@
 //!
 //! Source: vllm `test_minimax_m2_tool_parser.py`, vllm-project/vllm#44060.
 
-use super::super::StartMarker;
-use super::super::grammar::{Style, TagSet, TaggedFormat};
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::{Style, TagSet, TaggedFormat};
 
 pub(crate) const MINIMAX_M2: TaggedFormat = TaggedFormat {
     name: "minimax_m2",

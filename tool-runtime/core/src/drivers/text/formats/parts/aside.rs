@@ -10,7 +10,7 @@
 
 use memchr::memmem;
 
-use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
+use crate::drivers::text::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 #[derive(Debug)]
 pub(crate) struct Aside;

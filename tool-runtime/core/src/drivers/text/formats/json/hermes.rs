@@ -8,8 +8,8 @@
 //! Source: vllm `hermes_tool_parser.py` and `granite_tool_parser.py`, sglang `hermes_detector.py`,
 //! ollama `tools/tools_test.go`.
 
-use super::super::StartMarker;
-use super::super::grammar::JsonFormat;
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::JsonFormat;
 
 pub(crate) const HERMES: JsonFormat = JsonFormat {
     name: "hermes",

@@ -4,8 +4,8 @@
 //!
 //! Source: vllm `test_phi4mini_tool_parser.py`, vllm-project/vllm#14682.
 
-use super::super::StartMarker;
-use super::super::grammar::JsonFormat;
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::JsonFormat;
 
 pub(crate) const FUNCTOOLS: JsonFormat = JsonFormat {
     name: "functools",

@@ -5,8 +5,8 @@
 //!
 //! Source: sglang `lfm2_detector.py`, ollama `model/parsers/lfm2_test.go`.
 
-use super::super::StartMarker;
-use super::super::grammar::{JsonFormat, PythonFormat};
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::{JsonFormat, PythonFormat};
 
 const START_MARKERS: &[StartMarker] = &[StartMarker::Anywhere("<|tool_call_start|>")];
 const ENDS: &[&str] = &["<|tool_call_end|>"];

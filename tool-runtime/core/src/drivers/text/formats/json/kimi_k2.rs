@@ -12,8 +12,8 @@
 //!
 //! Source: vllm `test_kimi_k2_tool_parser.py`, lablup/mlxcel#766.
 
-use super::super::StartMarker;
-use super::super::grammar::{NamedFormat, Section};
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::{NamedFormat, Section};
 
 pub(crate) const KIMI_K2: NamedFormat = NamedFormat {
     name: "kimi_k2",

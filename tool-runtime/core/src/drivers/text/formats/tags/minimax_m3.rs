@@ -9,13 +9,13 @@
 
 use serde_json::{Map, Value};
 
-use super::super::grammar::{
+use crate::drivers::text::grammar::{
     ArgumentBuilder, ArgumentStart, Cursor, ends_with_stray_tag, may_hold_tag,
     without_last_line_break, without_partial_marker,
 };
-use super::super::leftover::{add_leftover, other_attributes};
-use super::super::truncation::truncate;
-use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
+use crate::drivers::text::leftover::{add_leftover, other_attributes};
+use crate::drivers::text::truncation::truncate;
+use crate::drivers::text::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 

@@ -12,8 +12,8 @@
 //! Source: vllm `deepseekv32_tool_parser.py`, `gigachat35_tool_parser.py`, smg-project/smg#1030,
 //! ml-explore/mlx-lm#1337.
 
-use super::super::StartMarker;
-use super::super::grammar::{Style, TagSet, TaggedFormat};
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::{Style, TagSet, TaggedFormat};
 
 pub(crate) const DSML: TaggedFormat = TaggedFormat {
     name: "dsml",

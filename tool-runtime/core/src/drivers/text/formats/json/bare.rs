@@ -8,8 +8,8 @@
 //! Source: webbrain-one/webbrain#2682, mistralai/mistral-common#73, vllm
 //! `test_llama3_json_tool_parser.py`.
 
-use super::super::grammar::{Cursor, Strictness, may_be_call, parse_calls, value_end};
-use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
+use crate::drivers::text::grammar::{Cursor, Strictness, may_be_call, parse_calls, value_end};
+use crate::drivers::text::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 #[derive(Debug)]
 pub(crate) struct BareJson;

@@ -2,8 +2,8 @@
 //!
 //! Source: the chat templates of the models with these tokens.
 
-use super::super::grammar::{Cursor, END_TOKENS};
-use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
+use crate::drivers::text::grammar::{Cursor, END_TOKENS};
+use crate::drivers::text::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 #[derive(Debug)]
 pub(crate) struct EndTokens;

@@ -9,8 +9,8 @@
 //!
 //! Source: openclaw/openclaw#97750, Luce-Org/lucebox#627, cline/cline#3887.
 
-use super::super::StartMarker;
-use super::super::grammar::{Style, TagSet, TaggedFormat};
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::{Style, TagSet, TaggedFormat};
 
 pub(crate) const ANTHROPIC: TaggedFormat = TaggedFormat {
     name: "anthropic",

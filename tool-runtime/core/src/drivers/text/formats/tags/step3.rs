@@ -6,8 +6,8 @@
 //!
 //! Source: sglang `step3_detector.py`, vllm `step3_tool_parser.py`.
 
-use super::super::StartMarker;
-use super::super::grammar::{Style, TagSet, TaggedFormat};
+use crate::drivers::text::StartMarker;
+use crate::drivers::text::grammar::{Style, TagSet, TaggedFormat};
 
 pub(crate) const STEP3: TaggedFormat = TaggedFormat {
     name: "step3",

@@ -251,9 +251,12 @@ async fn store_that_cannot_be_reached_keeps_the_last_overrides() {
     other.set_description("now", Some("After.")).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_secs(60)).await;
     assert_eq!(registry.snapshot().definition("now").unwrap().description, "Before.");
+    let reason = overrides.store_error().map(|error| error.to_string());
+    assert_eq!(reason.as_deref(), Some("store unavailable: no route to the host"));
     let error = overrides.set_description("now", Some("Later.")).await.unwrap_err();
     assert_eq!(error.to_string(), "store unavailable: no route to the host");
     store.1.store(false, Ordering::SeqCst);
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     assert_eq!(registry.snapshot().definition("now").unwrap().description, "After.");
+    assert!(overrides.store_error().is_none());
 }

@@ -20,7 +20,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// A task follows the store: a change in any process reaches the
 /// [snapshots](Registry::snapshot) of each registry, in the process of the change at once, and in
 /// others as soon as the store reports it. While the store can't be reached, the last overrides
-/// stay. The task ends when the last clone is dropped.
+/// stay, and [`store_error`](Self::store_error) returns the reason. The task ends when the last
+/// clone is dropped.
 ///
 /// They are in the collection `tool_overrides`: texts under `description/NAME`, and preferences as
 /// JSON under `preference/NAME`.
@@ -103,6 +104,12 @@ impl SharedOverrides {
     /// Returns the current overrides.
     pub fn overrides(&self) -> Arc<ToolOverrides> {
         Arc::clone(&self.copy.lock().overrides)
+    }
+
+    /// Returns why the store can't be followed, while it can't: changes by other processes do not
+    /// arrive then.
+    pub fn store_error(&self) -> Option<Arc<StoreError>> {
+        self.copy.lock().store_error.clone()
     }
 
     /// Sets the description of the tools that [have this name](crate::registry#tool-names), in all
@@ -191,6 +198,7 @@ struct Copied(Arc<Mutex<State>>);
 struct State {
     overrides: Arc<ToolOverrides>,
     registries: Vec<WeakRegistry>,
+    store_error: Option<Arc<StoreError>>,
 }
 
 impl Copied {
@@ -258,9 +266,14 @@ async fn follow(store: Arc<dyn Records>, copy: Copied) {
             Ok(_) => load(&*store).await,
             Err(error) => Err(error),
         };
-        match changed {
-            Ok(overrides) => copy.replace(overrides),
-            Err(_) => sleep(RETRY_AFTER).await,
+        let (overrides, error) = match changed {
+            Ok(overrides) => (Some(overrides), None),
+            Err(error) => (None, Some(Arc::new(error))),
+        };
+        copy.lock().store_error = error;
+        match overrides {
+            Some(overrides) => copy.replace(overrides),
+            None => sleep(RETRY_AFTER).await,
         }
     }
 }

@@ -77,7 +77,7 @@ async fn run_stops_after_too_many_rejections_in_a_row() {
 async fn panic_of_a_validator_stops_the_run() {
     let stopped = agent(script([ChatReply::text("red!")])).run("Go").await.unwrap_err();
     let StopReason::AnswerRejected { reason, .. } = &stopped.reason else { panic!("{stopped}") };
-    assert_eq!(reason, "an answer validator panicked");
+    assert_eq!(reason, "an answer validator panicked: on purpose");
 }
 
 #[tokio::test]

@@ -373,8 +373,7 @@ async fn first_preview_is_shown_without_secrets() {
         r#"Some("7 of 5: <U+202E>[redacted]")"#,
         r#"Some("60 of 50: <U+202E>[redacted]")"#,
         "None",
-        // Previewers that panic have no text.
-        "None",
+        r#"Some("There is no preview: a previewer panicked: too little")"#,
     ];
     let expected = previews.map(|preview| format!("`pay` was not approved: {preview}"));
     assert_eq!(texts(&executions), expected);

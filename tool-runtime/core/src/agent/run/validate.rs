@@ -9,9 +9,6 @@ use crate::guard::{BoxFuture, CatchPanic, Panic};
 use crate::message::{ContentPart, Message};
 use crate::tool::RunContext;
 
-/// The reason of a rejection by a validator that panicked.
-const PANICKED: &str = "an answer validator panicked";
-
 impl Run {
     /// Validates the answer if the last reply contains one.
     ///
@@ -32,12 +29,13 @@ impl Run {
         };
         self.state.rejected_answers += 1;
         let attempts = self.state.rejected_answers;
-        let (mut text, reason) = (answer, rejection.text().to_owned());
+        let (mut text, reason) = (answer, rejection.reason());
         self.emit(|| {
             let (text, reason) = (text.clone(), reason.clone());
             ModelEvent::ValidationFailed { text, reason, attempt: attempts }
         });
-        if matches!(rejection, Rejection::Panicked) || attempts >= self.agent.max_answer_attempts {
+        if matches!(rejection, Rejection::Panicked(_)) || attempts >= self.agent.max_answer_attempts
+        {
             let mut reason = reason;
             self.dispatcher.redact(&mut text);
             self.dispatcher.redact(&mut reason);
@@ -62,7 +60,7 @@ impl Run {
                 let validation = validator.validate(answer, &ctx);
                 Box::pin(async { validation.await.map_err(Rejection::Feedback) })
             };
-            let panicked = |Panic(_)| Err(Rejection::Panicked);
+            let panicked = |panic| Err(Rejection::Panicked(panic));
             if let Err(rejection) = deadline.wait(CatchPanic::new(validate, panicked)).await? {
                 return Ok(Some(rejection));
             }
@@ -73,14 +71,14 @@ impl Run {
 
 enum Rejection {
     Feedback(String),
-    Panicked,
+    Panicked(Panic),
 }
 
 impl Rejection {
-    fn text(&self) -> &str {
+    fn reason(&self) -> String {
         match self {
-            Self::Feedback(text) => text,
-            Self::Panicked => PANICKED,
+            Self::Feedback(text) => text.clone(),
+            Self::Panicked(panic) => format!("an answer validator {panic}"),
         }
     }
 }

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::dispatch::approval::approval_request::ApprovalRequest;
-use crate::guard::{CatchPanic, Panic};
+use crate::guard::{BoxFuture, CatchPanic, Panic};
 use crate::message::visible;
 
 /// Describes what a call would do, such as the diff of an edit, to the person who decides on it.
 ///
 /// The dispatcher asks the previewers of the policy before it asks the approver, which receives the
 /// first text in [`ApprovalRequest::preview`]. A preview changes nothing. It shows the state at
-/// that time: what it is computed from may change before the call runs.
+/// that time: what it is computed from may change before the call runs. If there is no text because
+/// a previewer panicked, the preview says so.
 ///
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
@@ -74,20 +75,29 @@ impl Previewers {
         self.0.push(previewer);
     }
 
-    /// Returns the request with the first preview of it, without secrets. A previewer that panics
-    /// has none.
+    /// Returns the request with the first preview of it, without secrets. If there is none because
+    /// a previewer panicked, the preview says so.
     pub(crate) async fn preview(&self, request: &ApprovalRequest) -> ApprovalRequest {
         let mut request = request.clone();
+        let mut preview = None;
         for previewer in &self.0 {
-            let preview = CatchPanic::new(|| previewer.preview(&request), |Panic(_)| None).await;
-            if let Some(mut text) = preview {
-                if let Some(redactor) = &request.redactor {
-                    redactor.redact(&mut text);
+            let create = || -> BoxFuture<'_, Result<Option<String>, Panic>> {
+                let preview = previewer.preview(&request);
+                Box::pin(async { Ok(preview.await) })
+            };
+            match CatchPanic::new(create, Err).await {
+                Ok(None) => {}
+                Ok(Some(text)) => {
+                    preview = Some(text);
+                    break;
                 }
-                request.preview = Some(visible(&text).into_owned());
-                break;
+                Err(panic) => preview = Some(format!("There is no preview: a previewer {panic}")),
             }
         }
+        if let (Some(text), Some(redactor)) = (&mut preview, &request.redactor) {
+            redactor.redact(text);
+        }
+        request.preview = preview.map(|text| visible(&text).into_owned());
         request
     }
 }

@@ -130,7 +130,10 @@ async fn main() -> ExitCode {
         .on_event(show);
     match agent.run(question).await {
         Ok(answer) => {
-            println!("{answer}\n{} tokens in, {} out", answer.usage.input, answer.usage.output);
+            println!(
+                "{answer}\n{} tokens in, {} out",
+                answer.usage.input_tokens, answer.usage.output_tokens
+            );
             ExitCode::SUCCESS
         }
         Err(stopped) => {

@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .await?;
 
     if let Some(usage) = reply.usage {
-        println!("\n{} tokens in, {} out", usage.input, usage.output);
+        println!("\n{} tokens in, {} out", usage.input_tokens, usage.output_tokens);
     }
     Ok(())
 }

@@ -86,7 +86,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The usage of the sub-agent is part of the total.
     println!(
         "\n{} tokens in, {} out, including the sub-agent",
-        answer.usage.input, answer.usage.output
+        answer.usage.input_tokens, answer.usage.output_tokens
     );
     Ok(())
 }

@@ -110,7 +110,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             .into(),
             "run.finished",
             json!({"code": "CUT", "error": "cut", "cost": 0.25, "duration_us": 5,
-                "usage": {"input": 7, "cached": 0, "output": 3, "reasoning": 0}}),
+                "usage": {"input_tokens": 7, "cache_read_tokens": 0, "output_tokens": 3, "reasoning_tokens": 0}}),
         ),
         (ModelEvent::Requested.into(), "model.requested", json!({})),
         (
@@ -124,7 +124,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             .into(),
             "model.replied",
             json!({"text": "t", "reasoning": "r", "calls": [call_json], "duration_us": 5,
-                "usage": {"input": 7, "cached": 0, "output": 3, "reasoning": 0}}),
+                "usage": {"input_tokens": 7, "cache_read_tokens": 0, "output_tokens": 3, "reasoning_tokens": 0}}),
         ),
         (ToolEvent::Started { call: now_call }.into(), "tool.started", json!({"call": call_json})),
         (

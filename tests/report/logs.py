@@ -78,7 +78,8 @@ def many(calls):
             for n in range(min(10, calls - made))
         ]
         at += 42_000 + made % 7 * 3_000
-        usage = {"input": 900 + 40 * turn, "cached": 700, "output": 80, "reasoning": 12}
+        usage = {"input_tokens": 900 + 40 * turn, "cache_read_tokens": 700,
+                 "output_tokens": 80, "reasoning_tokens": 12}
         yield line(2, turn, at, "model.replied", text=f"Part {turn}.", calls=batch, usage=usage, duration_us=42_000)
         ends = []
         for n, call in enumerate(batch):
@@ -132,7 +133,7 @@ def killed():
 def waiting():
     """Returns a run that waits for a decision and is resumed an hour later, and one that still waits."""
     pay = {"id": "c1", "name": "pay", "arguments": '{"to": "Ada", "sum": 120}'}
-    usage = {"input": 640, "cached": 0, "output": 22, "reasoning": 0}
+    usage = {"input_tokens": 640, "cache_read_tokens": 0, "output_tokens": 22, "reasoning_tokens": 0}
     stopped = {"code": "AWAITING_APPROVAL", "error": "one of the model's calls waits for approval", "usage": usage}
     for run, start, by in [(5, 0, "Grace"), (6, 4_000_000_000, "Barbara")]:
         yield line(run, 0, start, "run.started")
@@ -152,9 +153,9 @@ def waiting():
             yield line(run, 1, later + 9_000, "tool.finished", **ended(pay, later + 9_000, 8_900, "Ada is paid."))
             yield line(run, 1, later + 9_100, "run.message_added", source="steering", text="Tell her, too.")
             yield line(run, 2, later + 9_200, "model.requested")
-            usage = {"input": 710, "cached": 600, "output": 9, "reasoning": 0}
+            usage = {"input_tokens": 710, "cache_read_tokens": 600, "output_tokens": 9, "reasoning_tokens": 0}
             yield line(run, 2, later + 30_000, "model.replied", text="Ada is paid.", calls=[], usage=usage, duration_us=20_800)
-            both = {"input": 1_350, "cached": 600, "output": 31, "reasoning": 0}
+            both = {"input_tokens": 1_350, "cache_read_tokens": 600, "output_tokens": 31, "reasoning_tokens": 0}
             yield line(run, 2, later + 30_100, "run.finished", usage=both, cost=0.0051, duration_us=30_100)
 
 

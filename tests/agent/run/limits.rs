@@ -138,13 +138,13 @@ async fn unreported_usage_is_estimated() {
         .await
         .unwrap_err();
     assert_eq!(stopped.reason.code(), "TOKENS_SPENT");
-    assert!((1_000..1_100).contains(&stopped.usage.output), "{:?}", stopped.usage);
+    assert!((1_000..1_100).contains(&stopped.usage.output_tokens), "{:?}", stopped.usage);
     // The offered tools are sent with each request.
     let tools = Tools::new().with(sub_agent_of_size(4_000));
     let model = script([ChatReply::text("Done.")]);
     let answer =
         Agent::new(model, tools).limits(Limits::default().max_tokens(9_000)).run("Go").await;
-    assert!((1_000..1_100).contains(&answer.unwrap().usage.input));
+    assert!((1_000..1_100).contains(&answer.unwrap().usage.input_tokens));
     // An answer counts, whatever it cost.
     let model = script([ChatReply::text("Done.").usage(Usage::new(5_000, 5_000))]);
     let agent = Agent::new(model, tools![echo]).limits(Limits::default().max_tokens(900));
@@ -344,8 +344,8 @@ async fn token_limit_applies_to_repeated_requests_of_a_driver() {
         let stopped = agent.limits(limits.clone()).run("Go").await.unwrap_err();
         assert_eq!((stopped.reason.code(), 3 - model.remaining()), (code, requests), "{limits:?}");
         match usage {
-            Some(_) => assert_eq!(stopped.usage.input, 600 * requests as u64),
-            None => assert!(stopped.usage.output >= 1_000),
+            Some(_) => assert_eq!(stopped.usage.input_tokens, 600 * requests as u64),
+            None => assert!(stopped.usage.output_tokens >= 1_000),
         }
         assert_complete(&stopped.transcript);
     }
@@ -361,7 +361,7 @@ async fn usage_estimate_covers_only_what_the_window_sends() {
     let window = || Window::new().max_tokens(2_000);
     let agent = Agent::new(script([ChatReply::text("Done.")]), Tools::new()).window(window());
     let answer = agent.limits(Limits::default().max_tokens(9_000)).run(transcript).await.unwrap();
-    assert!((400..2_000).contains(&answer.usage.input), "{:?}", answer.usage);
+    assert!((400..2_000).contains(&answer.usage.input_tokens), "{:?}", answer.usage);
 
     let unparsable = || ChatReply::text("Hm.").usage(Usage::new(600, 1));
     let answer = ChatReply::text(r#"{"thought": "", "type": "final_answer", "answer": "Done."}"#);

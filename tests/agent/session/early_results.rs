@@ -133,7 +133,7 @@ async fn finished_result_survives_the_end_of_the_process() {
         });
         assert_eq!(result_lines(&answer.transcript), expected);
         assert_eq!(log.lock().unwrap().as_slice(), (1..=ends_after).collect::<Vec<_>>());
-        assert_eq!(answer.usage.input, (1..=ends_after).sum::<u64>());
+        assert_eq!(answer.usage.input_tokens, (1..=ends_after).sum::<u64>());
     }
 }
 
@@ -172,7 +172,7 @@ async fn last_result_is_saved_with_the_step() {
         let in_order: Vec<_> = calls.iter().map(|(_, after)| format!("paid {after}")).collect();
         assert_eq!(result_lines(&answer.transcript), in_order);
         let duration: u64 = calls.iter().map(|(_, after)| after).sum();
-        assert_eq!(answer.usage.input, duration);
+        assert_eq!(answer.usage.input_tokens, duration);
         assert_eq!(store.load("s").await.unwrap().unwrap().messages, answer.transcript);
     }
 }
@@ -216,7 +216,7 @@ async fn dropped_step_keeps_early_results() {
     let answer = run.finish().await.unwrap();
     let unknown = "TOOL_INDETERMINATE";
     assert_eq!(result_lines(&answer.transcript), [unknown, "paid 1", "paid 2", unknown]);
-    assert_eq!(answer.usage.input, 1 + 2);
+    assert_eq!(answer.usage.input_tokens, 1 + 2);
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
 }
 

@@ -32,7 +32,7 @@ fn recorded_costs(events: &[Event]) -> Vec<(u64, Option<f64>)> {
         events.iter().filter_map(Event::execution).flat_map(|execution| &execution.effects);
     effects
         .filter_map(|effect| match effect {
-            EffectRecord::TokensSpent { usage, cost } => Some((usage.input, *cost)),
+            EffectRecord::TokensSpent { usage, cost } => Some((usage.input_tokens, *cost)),
             _ => None,
         })
         .collect()
@@ -65,7 +65,7 @@ async fn costs_of_nested_sub_agents_add_up() {
     ] {
         let middle = priced_caller_of(middle, helper(inner)).into_tool("helper", "Helps.");
         let answer = priced_caller_of(outer, middle).run("Go").await.unwrap();
-        assert_eq!((answer.usage.input, answer.cost), (60, Some(cost)));
+        assert_eq!((answer.usage.input_tokens, answer.cost), (60, Some(cost)));
     }
 }
 
@@ -152,6 +152,6 @@ async fn cost_that_a_tool_records_is_added() {
     let model = story([ChatReply::default().call("draw", "{}"), ChatReply::text("Done.")]);
     let (agent, events) = with_recorder(priced(Agent::new(model, tools![draw]), prices(2.0)));
     let answer = agent.run("Go").await.unwrap();
-    assert_eq!((answer.usage.input, answer.cost), (23, Some(42.75)));
+    assert_eq!((answer.usage.input_tokens, answer.cost), (23, Some(42.75)));
     assert_eq!(recorded_costs(&events.lock().unwrap()), [(1, None), (2, Some(0.75))]);
 }

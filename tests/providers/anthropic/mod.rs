@@ -259,7 +259,7 @@ async fn replies_are_decoded() {
     ])
     .finish_reason(FinishReason::ToolCalls);
     let mut usage = Usage::new(12, 6);
-    (usage.cached, usage.written, usage.reasoning) = (5, 4, 2);
+    (usage.cache_read_tokens, usage.cache_creation_tokens, usage.reasoning_tokens) = (5, 4, 2);
     expected.usage = Some(usage);
     assert_eq!(read(200, &body).await.unwrap(), expected);
 

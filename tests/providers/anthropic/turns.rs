@@ -209,7 +209,11 @@ async fn cache_writes_are_counted_by_time() {
     ] {
         let reply = ask(&Canned::new([Reply::text(200, &usage(counts.clone()).to_string())])).await;
         let usage = reply.usage.unwrap();
-        assert_eq!([usage.input, usage.written, usage.written_1h], expected, "{counts}");
+        assert_eq!(
+            [usage.input_tokens, usage.cache_creation_tokens, usage.cache_creation_1h_tokens],
+            expected,
+            "{counts}"
+        );
     }
     // The end of a stream repeats the sum without the times.
     let start = json!({ "input_tokens": 1, "cache_creation_input_tokens": 9,
@@ -223,5 +227,8 @@ async fn cache_writes_are_counted_by_time() {
     let events: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
     let (reply, _) = streamed(&client(&Canned::new([Reply::text(200, &events)]))).await;
     let usage = reply.unwrap().usage.unwrap();
-    assert_eq!([usage.input, usage.written, usage.written_1h], [10, 9, 9]);
+    assert_eq!(
+        [usage.input_tokens, usage.cache_creation_tokens, usage.cache_creation_1h_tokens],
+        [10, 9, 9]
+    );
 }

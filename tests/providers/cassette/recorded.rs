@@ -83,5 +83,5 @@ async fn call_is_streamed_in_pieces() {
     let [call] = assistant.calls().collect::<Vec<_>>().try_into().unwrap();
     assert_eq!(pieces.concat(), call.arguments.to_text());
     assert!(pieces.len() > 1, "{pieces:?}");
-    assert!(reply.usage.unwrap().output > 0);
+    assert!(reply.usage.unwrap().output_tokens > 0);
 }

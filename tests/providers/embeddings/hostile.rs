@@ -105,7 +105,7 @@ async fn invalid_token_counts_are_ignored() {
             let body = body.replace("7777", count);
             let embeddings = embed(provider, Reply::text(200, &body), None).await;
             let embeddings = embeddings.unwrap_or_else(|error| panic!("{body}: {error}"));
-            assert_eq!(embeddings.usage.unwrap_or_default().input, 0, "{body}");
+            assert_eq!(embeddings.usage.unwrap_or_default().input_tokens, 0, "{body}");
         }
     }
 }

@@ -242,7 +242,7 @@ async fn continued_reply_is_joined() {
         };
         assert_eq!(reply.to_text(), "Once upon a time.");
         assert_eq!(reply.finish_reason, FinishReason::Stop);
-        assert_eq!(reply.usage.map(|it| (it.input, it.output)), Some((21, 6)));
+        assert_eq!(reply.usage.map(|it| (it.input_tokens, it.output_tokens)), Some((21, 6)));
         let requests = canned.requests();
         let bodies = requests.iter().map(|it| serde_json::from_slice::<Value>(&it.body).unwrap());
         let tokens: Vec<_> = bodies.map(|body| body["continuationToken"].clone()).collect();

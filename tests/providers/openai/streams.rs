@@ -235,5 +235,5 @@ async fn calls_and_choices_are_put_in_order() {
         assistant.calls().map(|call| call.name.as_str()).collect::<Vec<_>>(),
         ["add", "sub"]
     );
-    assert_eq!(whole.usage.unwrap().input, 7);
+    assert_eq!(whole.usage.unwrap().input_tokens, 7);
 }

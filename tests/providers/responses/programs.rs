@@ -93,6 +93,12 @@ async fn cache_writes_are_counted_by_time() {
     let canned = Canned::new([Reply::text(200, &body)]);
     let reply = client(&canned).reply(ChatRequest::new(&[])).await.unwrap();
     let usage = reply.usage.unwrap();
-    let counts = [usage.input, usage.cached, usage.written, usage.written_1h, usage.written_12h];
+    let counts = [
+        usage.input_tokens,
+        usage.cache_read_tokens,
+        usage.cache_creation_tokens,
+        usage.cache_creation_1h_tokens,
+        usage.cache_creation_12h_tokens,
+    ];
     assert_eq!(counts, [3_000, 1_610, 826, 0, 26]);
 }

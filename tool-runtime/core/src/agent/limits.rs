@@ -74,7 +74,7 @@ pub struct Limits {
 /// assert_eq!(prices.cost_of(&Usage::new(1_000_000, 100_000)), 4.5);
 ///
 /// let mut usage = Usage::new(1_000_000, 0);
-/// usage.written = 1_000_000;
+/// usage.cache_creation_tokens = 1_000_000;
 /// assert_eq!(prices.cost_of(&usage), 3.75);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -97,17 +97,17 @@ impl Prices {
     /// Computes the cost of the given usage.
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
     pub fn cost_of(&self, usage: &Usage) -> f64 {
-        let cached = usage.cached.min(usage.input);
-        let written = usage.written.min(usage.input - cached);
-        let written_12h = usage.written_12h.min(written);
-        let written_1h = usage.written_1h.min(written - written_12h);
+        let cached = usage.cache_read_tokens.min(usage.input_tokens);
+        let written = usage.cache_creation_tokens.min(usage.input_tokens - cached);
+        let written_12h = usage.cache_creation_12h_tokens.min(written);
+        let written_1h = usage.cache_creation_1h_tokens.min(written - written_12h);
         let counts = [
-            (usage.input - cached - written, 1.0, self.input),
+            (usage.input_tokens - cached - written, 1.0, self.input),
             (cached, 1.0, self.cached),
             (written - written_1h - written_12h, WRITE_FACTOR, self.input),
             (written_1h, WRITE_1H_FACTOR, self.input),
             (written_12h, WRITE_12H_FACTOR, self.input),
-            (usage.output, 1.0, self.output),
+            (usage.output_tokens, 1.0, self.output),
         ];
         // The price is the last factor: the product of a factor and the largest price is infinite,
         // and no tokens at an infinite price would cost NaN.
@@ -200,7 +200,7 @@ impl Limits {
 
     /// Returns what may be taken beside the metered usage.
     pub(super) fn allowance(&self, metered: &MeteredUsage) -> Allowance {
-        let used = metered.usage.input.saturating_add(metered.usage.output);
+        let used = metered.usage.input_tokens.saturating_add(metered.usage.output_tokens);
         let cost = self.max_cost.zip(self.cost_of(metered)).map(|((limit, prices), spent)| {
             let (input_price, output_price) = (prices.input, prices.output);
             CostAllowance { limit: limit - spent, input_price, output_price }
@@ -215,7 +215,7 @@ impl Limits {
 
     /// Whether the metered usage has reached the token limit or the cost limit.
     pub(super) fn is_exhausted(&self, metered: &MeteredUsage) -> bool {
-        let tokens = metered.usage.input.saturating_add(metered.usage.output);
+        let tokens = metered.usage.input_tokens.saturating_add(metered.usage.output_tokens);
         let cost = self.max_cost.map(|(limit, _)| limit).zip(self.cost_of(metered));
         self.max_tokens.is_some_and(|limit| tokens >= limit)
             || cost.is_some_and(|(limit, cost)| cost >= limit)
@@ -242,8 +242,9 @@ mod tests {
             (0, 2_000_000, 2_000_000, 2_000_000, 10.0),
         ] {
             let mut usage = Usage::new(1_000_000, 0);
-            (usage.cached, usage.written) = (cached, written);
-            (usage.written_1h, usage.written_12h) = (written_1h, written_12h);
+            (usage.cache_read_tokens, usage.cache_creation_tokens) = (cached, written);
+            (usage.cache_creation_1h_tokens, usage.cache_creation_12h_tokens) =
+                (written_1h, written_12h);
             let found = prices.cost_of(&usage);
             assert!((found - cost).abs() < 1e-9, "{usage:?}: {found}");
         }

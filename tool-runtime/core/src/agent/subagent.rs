@@ -267,7 +267,7 @@ fn limit_text(reason: &StopReason) -> Option<String> {
             format!("it reached its limit of {times} model requests")
         }
         StopReason::TokenLimit { usage, limit } => {
-            let tokens = usage.input.saturating_add(usage.output);
+            let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
             format!("it used {tokens} of {limit} tokens")
         }
         StopReason::CostLimit { cost, limit } => {

@@ -218,7 +218,7 @@ async fn sampling_is_off_by_default_and_limited() {
         "{text}"
     );
     let tokens = execution.effects.iter().filter_map(|effect| match effect {
-        EffectRecord::TokensSpent { usage, .. } => Some(usage.input + usage.output),
+        EffectRecord::TokensSpent { usage, .. } => Some(usage.input_tokens + usage.output_tokens),
         _ => None,
     });
     assert_eq!(tokens.sum::<u64>(), 24, "the run pays");
@@ -291,7 +291,7 @@ async fn sampling_never_exceeds_the_token_budget_of_the_run() {
         let agent = Agent::new(ScriptedModel::new([reply]), registry);
         let stopped = agent.limits(Limits::default().max_tokens(100)).run("Go.").await.unwrap_err();
         let StopReason::TokenLimit { usage, .. } = &stopped.reason else { panic!("{stopped}") };
-        assert_eq!(usage.input + usage.output, 100);
+        assert_eq!(usage.input_tokens + usage.output_tokens, 100);
         assert_eq!(*model.lengths.lock().unwrap(), expected);
         let Some(Message::Tool { results }) = stopped.transcript.last() else { panic!() };
         let text = &results[0].text;
@@ -382,7 +382,7 @@ async fn prompt_of_an_abandoned_sampling_request_is_paid() {
     let execution = call(&registry, "s__go", "{}").await;
     assert!(execution.result.text.contains("changed my mind"), "{execution:?}");
     let spent = execution.effects.iter().find_map(|effect| match effect {
-        EffectRecord::TokensSpent { usage, .. } => Some((usage.input, usage.output)),
+        EffectRecord::TokensSpent { usage, .. } => Some((usage.input_tokens, usage.output_tokens)),
         _ => None,
     });
     assert_eq!(spent, Some((1_000, 0)));

@@ -36,8 +36,9 @@ fn counted(counts: &Counts) -> Usage {
     let input = [cached, get("/input_tokens"), written];
     let input = input.into_iter().fold(0, u64::saturating_add);
     let mut usage = Usage::new(input, get("/output_tokens"));
-    (usage.cached, usage.written, usage.written_1h) = (cached, written, written_1h);
-    usage.reasoning = get("/output_tokens_details/thinking_tokens");
+    (usage.cache_read_tokens, usage.cache_creation_tokens, usage.cache_creation_1h_tokens) =
+        (cached, written, written_1h);
+    usage.reasoning_tokens = get("/output_tokens_details/thinking_tokens");
     usage
 }
 

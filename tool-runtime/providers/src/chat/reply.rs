@@ -159,10 +159,11 @@ fn counted(counts: &Counts) -> Usage {
     let reasoning = get("/completion_tokens_details/reasoning_tokens");
     let total = counts.get("/total_tokens");
     let mut usage = Usage::new(input, with_reasoning(input, output, reasoning, total));
-    usage.cached = get("/prompt_tokens_details/cached_tokens");
-    usage.written = get("/prompt_tokens_details/cache_write_tokens");
-    usage.written_12h = get("/prompt_tokens_details/cache_write_tokens_details/ttl_12h_tokens");
-    usage.reasoning = reasoning;
+    usage.cache_read_tokens = get("/prompt_tokens_details/cached_tokens");
+    usage.cache_creation_tokens = get("/prompt_tokens_details/cache_write_tokens");
+    usage.cache_creation_12h_tokens =
+        get("/prompt_tokens_details/cache_write_tokens_details/ttl_12h_tokens");
+    usage.reasoning_tokens = reasoning;
     usage
 }
 

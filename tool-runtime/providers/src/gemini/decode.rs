@@ -70,8 +70,8 @@ pub(super) fn counted(counts: &Counts) -> Usage {
         get("/promptTokenCount").saturating_add(get("/toolUsePromptTokenCount")),
         get("/candidatesTokenCount").saturating_add(thoughts),
     );
-    usage.cached = get("/cachedContentTokenCount");
-    usage.reasoning = thoughts;
+    usage.cache_read_tokens = get("/cachedContentTokenCount");
+    usage.reasoning_tokens = thoughts;
     usage
 }
 

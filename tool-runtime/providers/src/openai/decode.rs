@@ -281,15 +281,23 @@ mod tests {
             ),
         ] {
             let body = json!({ "choices": choices, "usage": usage }).to_string();
-            let Usage { input, cached, output, reasoning, .. } =
-                reply(&body).unwrap().usage.unwrap();
+            let Usage {
+                input_tokens: input,
+                cache_read_tokens: cached,
+                output_tokens: output,
+                reasoning_tokens: reasoning,
+                ..
+            } = reply(&body).unwrap().usage.unwrap();
             assert_eq!([input, cached, output, reasoning], expected, "{usage}");
         }
         let usage = json!({ "prompt_tokens": 9, "prompt_tokens_details": { "cache_write_tokens": 6,
             "cache_write_tokens_details": { "ttl_30m_tokens": 2, "ttl_12h_tokens": 4 } } });
         let body = json!({ "choices": choices, "usage": usage }).to_string();
         let usage = reply(&body).unwrap().usage.unwrap();
-        assert_eq!([usage.input, usage.written, usage.written_12h], [9, 6, 4]);
+        assert_eq!(
+            [usage.input_tokens, usage.cache_creation_tokens, usage.cache_creation_12h_tokens],
+            [9, 6, 4]
+        );
         let body = json!({ "choices": choices, "usage": null }).to_string();
         assert_eq!(reply(&body).unwrap().usage, None);
     }

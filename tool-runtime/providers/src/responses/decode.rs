@@ -98,10 +98,11 @@ pub(super) fn assemble_reply(
 fn counted(counts: &Counts) -> Usage {
     let get = |pointer| counts.get(pointer).unwrap_or(0);
     let mut usage = Usage::new(get("/input_tokens"), get("/output_tokens"));
-    usage.cached = get("/input_tokens_details/cached_tokens");
-    usage.written = get("/input_tokens_details/cache_write_tokens");
-    usage.written_12h = get("/input_tokens_details/cache_write_tokens_details/ttl_12h_tokens");
-    usage.reasoning = get("/output_tokens_details/reasoning_tokens");
+    usage.cache_read_tokens = get("/input_tokens_details/cached_tokens");
+    usage.cache_creation_tokens = get("/input_tokens_details/cache_write_tokens");
+    usage.cache_creation_12h_tokens =
+        get("/input_tokens_details/cache_write_tokens_details/ttl_12h_tokens");
+    usage.reasoning_tokens = get("/output_tokens_details/reasoning_tokens");
     usage
 }
 

@@ -183,7 +183,7 @@ fn effect(effect: &EffectRecord) -> Vec<String> {
         EffectRecord::ToolsFound { names } => ("tools found", names.join(", ")),
         EffectRecord::StopRequested { reason } => ("stop requested", reason.clone()),
         EffectRecord::TokensSpent { usage, cost } => {
-            let tokens = format!("{} in, {} out", usage.input, usage.output);
+            let tokens = format!("{} in, {} out", usage.input_tokens, usage.output_tokens);
             let cost =
                 cost.map(|cost| format!(", for {}", format_amount(cost))).unwrap_or_default();
             ("tokens spent", tokens + &cost)
@@ -254,7 +254,14 @@ pub(super) fn of_reply(row: &mut Row, text: &str, reasoning: Option<&str>, calls
 }
 
 fn tokens(usage: Usage) -> impl Iterator<Item = (&'static str, Fact)> {
-    let Usage { input, cached, written, output, reasoning, .. } = usage;
+    let Usage {
+        input_tokens: input,
+        cache_read_tokens: cached,
+        cache_creation_tokens: written,
+        output_tokens: output,
+        reasoning_tokens: reasoning,
+        ..
+    } = usage;
     let counts = [
         (true, "Tokens in", input),
         (cached > 0, "of these cached", cached),

@@ -80,8 +80,8 @@ impl Totals {
             }
         }
         // The process ended between a reply and the end of its run.
-        let is_incomplete =
-            reported.input < totals.usage.input || reported.output < totals.usage.output;
+        let is_incomplete = reported.input_tokens < totals.usage.input_tokens
+            || reported.output_tokens < totals.usage.output_tokens;
         costs.extend(is_incomplete.then_some(None));
         totals.at_once = super::layout::max_concurrency(rows);
         totals.cost = cost(&costs);

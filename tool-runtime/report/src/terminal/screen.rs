@@ -187,7 +187,7 @@ fn run_end(name: String, event: &RunEvent) -> (Sign, String) {
 }
 
 fn tokens(usage: Usage) -> String {
-    format!("{} → {} tokens", usage.input, usage.output)
+    format!("{} → {} tokens", usage.input_tokens, usage.output_tokens)
 }
 
 fn reply_text(text: &str, calls: &[ToolCall], usage: Option<Usage>, duration: Duration) -> String {

@@ -222,7 +222,7 @@ async fn results_are_ordered_by_their_similarity() {
     let order: Vec<_> = text.split("title: ").skip(1).map(|row| &row[..1]).collect();
     assert_eq!(order, ["7", "6", "8"]);
     let tokens = execution.effects.iter().map(|effect| match effect {
-        EffectRecord::TokensSpent { usage, .. } => usage.input,
+        EffectRecord::TokensSpent { usage, .. } => usage.input_tokens,
         effect => panic!("{effect:?}"),
     });
     // The query and 20 results.

@@ -93,7 +93,7 @@ pub enum StopReason {
     /// [`Limits::max_tokens`](crate::agent::Limits::max_tokens).
     #[error(
         "token limit exceeded: used {} of {limit}",
-        usage.input.saturating_add(usage.output)
+        usage.input_tokens.saturating_add(usage.output_tokens)
     )]
     TokenLimit {
         /// The tokens that the run used.

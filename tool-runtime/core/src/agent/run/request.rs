@@ -117,7 +117,7 @@ impl Run {
         drop_guarded(self.requests.offered.replace(tools));
 
         if let (Some(estimated), Some(usage)) = (estimated, metered.budget.first_usage()) {
-            window_state.calibrate(estimated, usage.input);
+            window_state.calibrate(estimated, usage.input_tokens);
         }
         drop(messages);
         let turn = &mut self.state.turn;

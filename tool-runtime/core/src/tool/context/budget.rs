@@ -28,7 +28,7 @@ pub struct TokenReservation {
 impl TokenReservation {
     /// Returns the maximum number of tokens that the reply may have.
     pub fn max_output(&self) -> u64 {
-        self.usage.output
+        self.usage.output_tokens
     }
 }
 

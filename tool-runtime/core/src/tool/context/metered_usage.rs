@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn usage_survives_effects_and_json() {
-        let price = |usage: &Usage| 2.0 * usage.input as f64;
+        let price = |usage: &Usage| 2.0 * usage.input_tokens as f64;
         for (usage, cost, sum) in [
             (Usage::new(3, 1), None, 6.0),
             (Usage::new(3, 1), Some(0.5), 0.5),

@@ -92,7 +92,7 @@ impl UsageMeter {
         used += state.subtracted;
         used += state.reserved.into();
         let output = state.allowance.output_of(request, &used)?;
-        let request = Usage { output, ..request };
+        let request = Usage { output_tokens: output, ..request };
         state.reserved += request;
         Some(request)
     }
@@ -130,14 +130,14 @@ impl Allowance {
     /// Returns how many tokens of output a request may have beside what was used, or `None` if it
     /// may not be made.
     fn output_of(&self, request: Usage, used: &MeteredUsage) -> Option<u64> {
-        let mut output = request.output;
+        let mut output = request.output_tokens;
         if let Some(tokens) = self.tokens {
-            let spent = used.usage.input.saturating_add(used.usage.output);
-            let left = tokens.saturating_sub(spent).saturating_sub(request.input);
+            let spent = used.usage.input_tokens.saturating_add(used.usage.output_tokens);
+            let left = tokens.saturating_sub(spent).saturating_sub(request.input_tokens);
             output = output.min(left);
         }
         if let Some(cost) = &self.cost {
-            output = output.min(cost.output_of(request.input, used));
+            output = output.min(cost.output_of(request.input_tokens, used));
         }
         (output > 0).then_some(output)
     }
@@ -149,7 +149,7 @@ impl CostAllowance {
         let price = |input: u64, output: u64| {
             (input as f64 * self.input_price + output as f64 * self.output_price) / 1e6
         };
-        let spent = used.cost(|usage| price(usage.input, usage.output));
+        let spent = used.cost(|usage| price(usage.input_tokens, usage.output_tokens));
         let left = self.limit - spent - price(input, 0);
         if left <= 0.0 {
             0
@@ -177,7 +177,7 @@ mod tests {
 
     /// Returns the output that is reserved for a request.
     fn output(meter: &UsageMeter, input: u64, output: u64) -> Option<u64> {
-        meter.reserve(Usage::new(input, output)).map(|usage| usage.output)
+        meter.reserve(Usage::new(input, output)).map(|usage| usage.output_tokens)
     }
 
     #[test]

@@ -35,8 +35,8 @@ const heading = () => {
   if (totals.retried) total("Retried", count(totals.retried), "is:retried");
   if (totals.repaired) total("Repaired", count(totals.repaired), "is:repaired");
   if (totals.is_counted) {
-    total("Tokens in", count(totals.usage.input));
-    total("Tokens out", count(totals.usage.output));
+    total("Tokens in", count(totals.usage.input_tokens));
+    total("Tokens out", count(totals.usage.output_tokens));
   }
   if (totals.cost) total("Cost", totals.cost);
   const warnings = [

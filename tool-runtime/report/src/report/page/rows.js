@@ -42,7 +42,7 @@ const elementOf = (row) => {
   if (row.summary) name.append(" ", make("span", row.kind === "tool" ? "" : "said", ...shown(row.summary)));
   name.tabIndex = -1;
   name.setAttribute("aria-expanded", "false");
-  const tokens = row.usage ? `${count(row.usage.input)} → ${count(row.usage.output)}` : "";
+  const tokens = row.usage ? `${count(row.usage.input_tokens)} → ${count(row.usage.output_tokens)}` : "";
   const when = cell("when", at(make("i", `bar ${row.kind} ${row.state}`), row.start, row.end));
   for (const note of (row.notes ?? []).slice(0, 20)) {
     if (["run", "tool"].includes(row.kind) && note.name !== "tool.progress") when.append(at(make("i", "mark"), note.at));

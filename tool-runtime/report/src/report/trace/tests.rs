@@ -338,7 +338,7 @@ fn first_prompt_is_a_detail_and_later_messages_are_notes() {
         ("1 6 run.message_added", json!({"source": "user", "text": "Hm."})),
         (
             "1 7 run.finished",
-            json!({"duration_us": 7, "cost": 0.012, "usage": {"input": 7, "output": 3}}),
+            json!({"duration_us": 7, "cost": 0.012, "usage": {"input_tokens": 7, "output_tokens": 3}}),
         ),
     ]);
     let prompt = "What\nnow?\n[2 attachments]";

@@ -5,8 +5,9 @@ use super::*;
 /// The cost of a run without token counts is unknown, not zero.
 #[test]
 fn unknown_cost_is_reported_as_unknown() {
-    let known =
-        || ("1 3 run.finished", json!({"duration_us": 3, "cost": 0.5, "usage": {"input": 7}}));
+    let known = || {
+        ("1 3 run.finished", json!({"duration_us": 3, "cost": 0.5, "usage": {"input_tokens": 7}}))
+    };
     let model_requested = |run| {
         let heads = match run {
             1 => ["1 0 run.started", "1 1 model.requested"],
@@ -36,7 +37,7 @@ fn unknown_cost_is_reported_as_unknown() {
 /// The cost of a nested run is part of the outer run only if the outer run observed its end.
 #[test]
 fn cost_without_a_nested_run_is_a_lower_bound() {
-    let usage = json!({"input": 7, "output": 3});
+    let usage = json!({"input_tokens": 7, "output_tokens": 3});
     let ended = |cost: f64| json!({"duration_us": 1, "cost": cost, "usage": usage});
     let counted = || json!({"text": "Hi.", "calls": [], "duration_us": 1, "usage": usage});
     let run_started = [
@@ -54,8 +55,10 @@ fn cost_without_a_nested_run_is_a_lower_bound() {
         ("2 12 run.started", nested_in("a", 1, json!({"parent_run": "1"}))),
     ];
     let end = [("1 20 run.finished", ended(0.5))];
-    let unbilled =
-        [("1 20 run.finished", json!({"duration_us": 1, "cost": 0.5, "usage": {"input": 1}}))];
+    let unbilled = [(
+        "1 20 run.finished",
+        json!({"duration_us": 1, "cost": 0.5, "usage": {"input_tokens": 1}}),
+    )];
     for (events, expected) in [
         ([&run_started[..], &replied_within, &ended_within, &end].concat(), "0.50"),
         ([&run_started[..], &replied_within, &ended_within, &more, &end].concat(), "0.50"),

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use rustix::io::Errno;
 use tool_core::{ToolError, ToolErrorKind};
 
 use crate::path::RelativePath;
@@ -23,56 +22,60 @@ use crate::root::FileError;
 pub struct OpenFilesError {
     /// The folder that was to be opened.
     pub folder: PathBuf,
-    /// The error of the operating system. `Unsupported` means that the kernel is older than Linux
-    /// 5.6, or that a sandbox forbids the system call `openat2`. Some sandboxes forbid it with
-    /// `PermissionDenied`.
+    /// The error of the operating system. On Linux, `Unsupported` means that the kernel is older
+    /// than 5.6, or that a sandbox forbids the system call `openat2`. Some sandboxes forbid it with
+    /// `PermissionDenied`. On Windows, `Unsupported` means that the folder is not on a local drive.
     pub source: io::Error,
 }
 
 /// Returns the error of a call that names this path.
 pub(crate) fn path_error(path: &RelativePath, error: impl Into<FileError>) -> ToolError {
-    let error = error.into();
-    let FileError::System(errno) = error else {
-        let text = match error {
-            FileError::Folder => format!("`{path}` is a folder, not a file."),
-            _ => format!("`{path}` is a device, a FIFO or a socket, not a regular file."),
-        };
-        return ToolError::new(ToolErrorKind::Failed, text);
-    };
-    let (kind, text) = match errno {
-        Errno::NOENT => (ToolErrorKind::Failed, format!("`{path}` does not exist.")),
-        Errno::NOTDIR => {
-            let text = format!("`{path}` leads through a file, or is a file and not a folder.");
-            (ToolErrorKind::Failed, text)
+    let failed = |text| ToolError::new(ToolErrorKind::Failed, text);
+    let denied = |text| ToolError::new(ToolErrorKind::Denied, text);
+    let error = match error.into() {
+        FileError::Folder => return failed(format!("`{path}` is a folder, not a file.")),
+        FileError::Special => {
+            let text = format!("`{path}` is a device, a FIFO or a socket, not a regular file.");
+            return failed(text);
         }
-        Errno::LOOP => {
+        FileError::Link => {
             let text = format!("`{path}` is a link or leads through one; links are not followed.");
-            (ToolErrorKind::Denied, text)
+            return denied(text);
         }
-        Errno::XDEV => {
+        FileError::OtherMount => {
             let text = format!("`{path}` leads out of the workspace or into another mount.");
-            (ToolErrorKind::Denied, text)
+            return denied(text);
         }
-        Errno::EXIST => (ToolErrorKind::Failed, format!("`{path}` exists already.")),
-        Errno::AGAIN => {
-            let text = format!("`{path}` can't be opened while its folders are renamed. Retry.");
-            (ToolErrorKind::Transient, text)
-        }
-        Errno::ACCESS | Errno::PERM | Errno::ROFS => {
-            (ToolErrorKind::Failed, format!("`{path}` may not be accessed: {errno}."))
-        }
-        _ => (ToolErrorKind::Failed, format!("`{path}` can't be used: {errno}.")),
+        FileError::System(error) => error,
     };
-    ToolError::new(kind, text).with_source(io::Error::from(errno))
+    let tool_error = match error.kind() {
+        io::ErrorKind::NotFound => missing(path),
+        io::ErrorKind::NotADirectory => {
+            failed(format!("`{path}` leads through a file, or is a file and not a folder."))
+        }
+        io::ErrorKind::AlreadyExists => failed(format!("`{path}` exists already.")),
+        io::ErrorKind::WouldBlock => {
+            let text = format!("`{path}` can't be opened while its folders are renamed. Retry.");
+            ToolError::new(ToolErrorKind::Transient, text)
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            failed(format!("`{path}` may not be accessed: {error}."))
+        }
+        _ => failed(format!("`{path}` can't be used: {error}.")),
+    };
+    tool_error.with_source(error)
+}
+
+/// Returns the error of a call that names a path where nothing is.
+pub(crate) fn missing(path: &RelativePath) -> ToolError {
+    ToolError::new(ToolErrorKind::Failed, format!("`{path}` does not exist."))
 }
 
 /// Returns the error of reading or writing the content of a file.
 pub(crate) fn io_error(path: &RelativePath, error: io::Error) -> ToolError {
-    match Errno::from_io_error(&error) {
-        Some(errno) => path_error(path, errno),
-        None => {
-            let text = format!("`{path}` can't be read or written: {error}.");
-            ToolError::new(ToolErrorKind::Failed, text).with_source(error)
-        }
+    if error.raw_os_error().is_some() {
+        return path_error(path, error);
     }
+    let text = format!("`{path}` can't be read or written: {error}.");
+    ToolError::new(ToolErrorKind::Failed, text).with_source(error)
 }

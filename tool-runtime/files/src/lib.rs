@@ -6,7 +6,6 @@
 //! tool-runtime exports this crate as `tool_runtime::files`, by the feature `files`. Its
 //! [guide](https://docs.rs/tool-runtime) has the pages `workspace_tools` and `diffs_and_undo`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg(target_os = "linux")]
 
 // # The path of a call
 // 1. `path.rs`: the argument becomes a relative path without `..`.
@@ -29,6 +28,7 @@
 mod change;
 mod error;
 mod history;
+mod names;
 mod path;
 mod preview;
 mod read;
@@ -51,7 +51,6 @@ pub use history::undo::UndoError;
 use change::atomic::{create, load, remove_abandoned, replace};
 use change::{Workspace, change_error};
 use history::journal::Journal;
-use path::RelativePath;
 use root::Root;
 use version::Versions;
 
@@ -152,7 +151,7 @@ impl Files {
     /// ```
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) -> io::Result<()> {
         let refused = |error: ToolError| io::Error::other(error.text().to_owned());
-        let path = RelativePath::parse_for_change("path", path).map_err(refused)?;
+        let path = self.0.changed_path("path", path).map_err(refused)?;
         let failed = |error| refused(change_error(&path, error));
         let _guard = self.0.change_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let written = match load(&self.0.root, &path).map_err(failed)? {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use tool_core::{ToolError, ToolErrorKind};
 
+use crate::names::{is_git_metadata, windows_refusal};
+
 /// The longest path that the kernel accepts, in bytes.
 const MAX_LEN: usize = 4096;
 
@@ -41,6 +43,9 @@ impl RelativePath {
                 "" | "." => {}
                 ".." => return refuse("contains `..`: send a path relative to the workspace"),
                 name => {
+                    if let Some(reason) = windows_refusal(name).filter(|_| cfg!(windows)) {
+                        return refuse(reason);
+                    }
                     if !path.is_empty() {
                         path.push('/');
                     }
@@ -52,15 +57,9 @@ impl RelativePath {
     }
 
     /// Parses the path of a file that is to be changed.
-    ///
-    /// The metadata of git is refused: a hook that a model writes would run with the rights of the
-    /// person who commits next.
     pub(crate) fn parse_for_change(argument: &str, text: &str) -> Result<Self, ToolError> {
         let path = Self::parse(argument, text)?;
-        if path.0.split('/').any(|name| name.eq_ignore_ascii_case(".git")) {
-            let text = format!("`{path}` belongs to the metadata of git, which can't be changed.");
-            return Err(ToolError::new(ToolErrorKind::Denied, text));
-        }
+        path.check_changeable()?;
         if path.is_root() {
             let text = format!("`{argument}` is empty: send the path of a file.");
             return Err(ToolError::validation(text));
@@ -70,6 +69,21 @@ impl RelativePath {
             return Err(ToolError::validation(text));
         }
         Ok(path)
+    }
+
+    /// Refuses the metadata of git: a hook that a model writes would run with the rights of the
+    /// person who commits next.
+    pub(crate) fn check_changeable(&self) -> Result<(), ToolError> {
+        if !self.names().any(is_git_metadata) {
+            return Ok(());
+        }
+        let text = format!("`{self}` belongs to the metadata of git, which can't be changed.");
+        Err(ToolError::new(ToolErrorKind::Denied, text))
+    }
+
+    /// Returns the names of the folders and of the file, in their order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/').filter(|name| !name.is_empty())
     }
 
     /// Returns the path of an entry of this folder.

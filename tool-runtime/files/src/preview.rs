@@ -1,6 +1,5 @@
 //! Shows what calls would change, before they are approved.
 
-use rustix::io::Errno;
 use serde::Deserialize;
 use serde_json::Value;
 use tool_core::dispatch::{ApprovalRequest, Previewer};
@@ -11,10 +10,9 @@ use crate::Files;
 use crate::change::atomic::load;
 use crate::change::edit::Edit;
 use crate::change::{change_error, preview};
-use crate::error::path_error;
+use crate::error::missing;
 use crate::history::diff::first_lines;
 use crate::history::journal::Change;
-use crate::path::RelativePath;
 use crate::state::FileState;
 use crate::tools::{edited, new_content};
 
@@ -83,13 +81,13 @@ impl Files {
     }
 
     fn change(&self, path: &str, action: Action) -> Result<Change, ToolError> {
-        let path = RelativePath::parse_for_change("path", path)?;
+        let path = self.0.changed_path("path", path)?;
         let current = load(&self.0.root, &path).map_err(|error| change_error(&path, error))?;
         let before = current.map(|(state, _)| state);
-        let existing = || before.clone().ok_or_else(|| path_error(&path, Errno::NOENT));
+        let existing = || before.clone().ok_or_else(|| missing(&path));
         let bytes = match action {
             Action::Move(to) => {
-                let to = RelativePath::parse_for_change("to", &to)?;
+                let to = self.0.changed_path("to", &to)?;
                 let state = existing()?;
                 self.0.check_free(&path, &to)?;
                 return Ok(Change::Rename { from: path, to, state });

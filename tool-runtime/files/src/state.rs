@@ -1,9 +1,9 @@
 //! States of one file, before and after a change.
 
+use std::fs::Metadata;
 use std::sync::Arc;
 
-use rustix::fs::Stat;
-
+use crate::change::atomic::mode;
 use crate::read::content::as_text;
 use crate::version::Version;
 
@@ -21,17 +21,17 @@ pub(crate) struct FileState {
 }
 
 impl FileState {
-    pub(crate) fn of_file(bytes: Option<Vec<u8>>, stat: &Stat) -> Self {
+    pub(crate) fn of_file(bytes: Option<Vec<u8>>, metadata: &Metadata) -> Self {
         let version = match &bytes {
             Some(bytes) => Version::of_content(bytes),
-            None => Version::of_large_file(stat),
+            None => Version::of_large_file(metadata),
         };
         let len = match &bytes {
             Some(bytes) => bytes.len() as u64,
-            None => u64::try_from(stat.st_size).unwrap_or_default(),
+            None => metadata.len(),
         };
-        let mode = stat.st_mode & 0o777;
-        Self { bytes: bytes.map(Arc::from), redacted: None, len, mode, version }
+        let bytes = bytes.map(Arc::from);
+        Self { bytes, redacted: None, len, mode: mode(metadata), version }
     }
 
     /// Returns the state of a file with this content and these permission bits.

@@ -32,7 +32,7 @@ impl Files {
         column: u64,
         ctx: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let path = RelativePath::parse("path", path)?;
+        let path = self.0.path("path", path)?;
         let range = LineRange { offset, limit, column };
         let reading = read(&self.0.root, &path, range, &|text, part| ctx.redact_part(text, part))?;
         self.0.versions.record(ctx.run_id(), &path, reading.version);
@@ -52,7 +52,7 @@ impl Files {
         #[arg(default)] output: OutputFormat,
         ctx: &ToolContext,
     ) -> Result<Rows<Entry>, ToolError> {
-        let folder = RelativePath::parse("path", path)?;
+        let folder = self.0.path("path", path)?;
         list(&self.0.root, &folder, depth, (output, ctx.cancellation()))
     }
 
@@ -72,7 +72,7 @@ impl Files {
         #[arg(default)] output: OutputFormat,
         ctx: &ToolContext,
     ) -> Result<Rows<MatchingFile>, ToolError> {
-        let folder = RelativePath::parse("path", path)?;
+        let folder = self.0.path("path", path)?;
         glob(&self.0.root, &folder, pattern, all, (output, ctx.cancellation()))
     }
 
@@ -114,7 +114,7 @@ impl Files {
     ) -> Result<Rows<GrepLine>, ToolError> {
         let search = Search {
             pattern,
-            folder: RelativePath::parse("path", path)?,
+            folder: self.0.path("path", path)?,
             glob,
             file_type,
             is_literal: literal,
@@ -138,7 +138,7 @@ impl Files {
         content: &str,
         ctx: &ToolContext,
     ) -> Result<String, ToolError> {
-        let path = RelativePath::parse_for_change("path", path)?;
+        let path = self.0.changed_path("path", path)?;
         let bytes = new_content(&path, content)?;
         let mut exists = false;
         self.0.write(&path, ctx, |current| {
@@ -160,7 +160,7 @@ impl Files {
         edits: &[Edit],
         ctx: &ToolContext,
     ) -> Result<String, ToolError> {
-        let path = RelativePath::parse_for_change("path", path)?;
+        let path = self.0.changed_path("path", path)?;
         let mut count = 0;
         self.0.write(&path, ctx, |current| {
             let text;
@@ -181,8 +181,8 @@ impl Files {
         to: &str,
         ctx: &ToolContext,
     ) -> Result<String, ToolError> {
-        let from = RelativePath::parse_for_change("path", path)?;
-        let to = RelativePath::parse_for_change("to", to)?;
+        let from = self.0.changed_path("path", path)?;
+        let to = self.0.changed_path("to", to)?;
         self.0.rename(&from, &to, ctx)?;
         Ok(format!("Moved {from} to {to}."))
     }
@@ -195,7 +195,7 @@ impl Files {
         path: &str,
         ctx: &ToolContext,
     ) -> Result<String, ToolError> {
-        let path = RelativePath::parse_for_change("path", path)?;
+        let path = self.0.changed_path("path", path)?;
         self.0.delete(&path, ctx)?;
         Ok(format!("Deleted {path}."))
     }

@@ -1,9 +1,10 @@
 //! The versions of files that a run has read, so that it overwrites no change of others.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::Metadata;
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
-use rustix::fs::Stat;
 use tool_core::event::RunId;
 
 use crate::path::RelativePath;
@@ -24,7 +25,7 @@ const MAX_EVICTED_RUNS: usize = 10_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     Content([u8; 32]),
-    Metadata { inode: u64, len: i64, modified: (i64, u64) },
+    Metadata { id: u64, len: u64, modified: Option<SystemTime> },
 }
 
 impl Version {
@@ -32,9 +33,12 @@ impl Version {
         Self::Content(hmac_sha256::Hash::hash(bytes))
     }
 
-    pub(crate) fn of_large_file(stat: &Stat) -> Self {
-        let modified = (stat.st_mtime, stat.st_mtime_nsec);
-        Self::Metadata { inode: stat.st_ino, len: stat.st_size, modified }
+    pub(crate) fn of_large_file(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        let id = std::os::unix::fs::MetadataExt::ino(metadata);
+        #[cfg(windows)]
+        let id = std::os::windows::fs::MetadataExt::creation_time(metadata);
+        Self::Metadata { id, len: metadata.len(), modified: metadata.modified().ok() }
     }
 
     /// Returns the digest of the content for the record of a change.

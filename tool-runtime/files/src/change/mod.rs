@@ -5,17 +5,18 @@ pub(crate) mod edit;
 mod line_ends;
 mod nearest;
 
+use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use tool_core::event::{FileChange, FileOp};
 use tool_core::{ToolContext, ToolError, ToolErrorKind};
 
-use crate::error::{io_error, path_error};
+use crate::error::{io_error, missing, path_error};
 use crate::history::diff::{file_diff, first_lines};
 use crate::history::journal::{Change, Journal, net_states};
 use crate::path::RelativePath;
 use crate::read::content::as_text;
-use crate::root::{FileError, Root};
+use crate::root::Root;
 use crate::state::FileState;
 use crate::version::{Known, Versions};
 use atomic::{ChangeError, load};
@@ -37,6 +38,22 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
+    /// Returns the path that an argument names, as the folders spell it.
+    pub(crate) fn path(&self, argument: &str, text: &str) -> Result<RelativePath, ToolError> {
+        Ok(self.root.spelled(RelativePath::parse(argument, text)?))
+    }
+
+    /// Returns the path of a file that is to be changed, as the folders spell it.
+    pub(crate) fn changed_path(
+        &self,
+        argument: &str,
+        text: &str,
+    ) -> Result<RelativePath, ToolError> {
+        let path = self.root.spelled(RelativePath::parse_for_change(argument, text)?);
+        path.check_changeable()?;
+        Ok(path)
+    }
+
     /// Creates a file or replaces its content. `edit` returns the new content.
     pub(crate) fn write(
         &self,
@@ -109,7 +126,7 @@ impl Workspace {
                     format!("`{path}` exists already: delete it first, or choose another path.");
                 Err(ToolError::new(ToolErrorKind::Failed, text))
             }
-            Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(error) if error.is(io::ErrorKind::NotFound) => Ok(()),
             Err(error) => Err(path_error(path, error)),
         }
     }
@@ -119,7 +136,7 @@ impl Workspace {
         let current = load(&self.root, path).map_err(|error| change_error(path, error))?;
         let state = current.map(|(state, _)| state);
         self.check_known(path, ctx, state.as_ref())?;
-        state.ok_or_else(|| path_error(path, rustix::io::Errno::NOENT))
+        state.ok_or_else(|| missing(path))
     }
 
     /// Refuses to change a file that others have changed since the run has read it.
@@ -217,7 +234,7 @@ fn changed_since(path: &RelativePath) -> ToolError {
 pub(crate) fn change_error(path: &RelativePath, error: ChangeError) -> ToolError {
     match error {
         ChangeError::Conflict => changed_since(path),
-        ChangeError::File(FileError::System(rustix::io::Errno::NOTDIR)) => {
+        ChangeError::File(error) if error.is(io::ErrorKind::NotADirectory) => {
             let text = format!("`{path}` leads through a file.");
             ToolError::new(ToolErrorKind::Failed, text)
         }

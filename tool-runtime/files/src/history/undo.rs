@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::PoisonError;
 
-use rustix::fs::{AtFlags, FileType, unlinkat};
 use tool_core::event::RunId;
 
 use super::journal::{Change, JournalEntry, net_states};
@@ -11,6 +10,7 @@ use crate::Files;
 use crate::change::atomic::{self, ChangeError, load};
 use crate::change::{Workspace, change_error};
 use crate::path::RelativePath;
+use crate::root::Kind;
 use crate::state::FileState;
 
 /// The reason why a turn was not undone, or only in part.
@@ -145,31 +145,24 @@ impl Workspace {
 
     /// Whether this is a folder whose files are removed by the undo.
     fn has_only(&self, folder: &RelativePath, is_removed: &impl Fn(&RelativePath) -> bool) -> bool {
-        let is_free = |(name, file_type): &(String, FileType)| {
+        let is_free = |(name, kind): &(String, Kind)| {
             let path = folder.join(name);
-            if *file_type == FileType::Directory {
-                self.has_only(&path, is_removed)
-            } else {
-                is_removed(&path)
-            }
+            if *kind == Kind::Folder { self.has_only(&path, is_removed) } else { is_removed(&path) }
         };
         self.root.entries(folder).is_ok_and(|entries| entries.iter().all(is_free))
     }
 
     /// Removes a folder without files, which is in the place of a file that is restored.
     fn remove_folders(&self, path: &RelativePath) -> Result<(), ChangeError> {
-        let is_folder = self
-            .root
-            .stat(path)
-            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
-        if !is_folder {
+        let kind = self.root.stat(path).map(|(kind, _)| kind);
+        if !kind.is_ok_and(|kind| kind == Kind::Folder) {
             return Ok(());
         }
         for (name, _) in self.root.entries(path)? {
             self.remove_folders(&path.join(&name))?;
         }
         let (parent, name) = path.split();
-        Ok(unlinkat(self.root.folder(&parent)?, name, AtFlags::REMOVEDIR)?)
+        Ok(self.root.folder(&parent)?.remove_folder(name)?)
     }
 
     fn revert(&self, change: &Change) -> Result<(), UndoError> {

@@ -3,19 +3,18 @@
 pub(crate) mod content;
 pub(crate) mod lines;
 
-use std::io::{BufReader, Cursor, Read, Seek};
+use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use encoding_rs::{Encoding, UTF_8};
 use encoding_rs_io::DecodeReaderBytesBuilder;
-use rustix::io::Errno;
 use tool_core::{Image, ToolError, ToolErrorKind, ToolOutput};
 
 use crate::error::{io_error, path_error};
 use crate::path::RelativePath;
-use crate::root::{FileError, Root};
+use crate::root::Root;
 use crate::version::{MAX_CONTENT, Version};
 use content::{Content, HEAD_LEN, is_utf16};
 use lines::{Columns, LineEnd, MARGIN, read_line, skip_lines};
@@ -63,10 +62,10 @@ pub(crate) fn read(
     range: LineRange,
     redact: Redact<'_>,
 ) -> Result<Reading, ToolError> {
-    let (mut file, stat) = match root.file(path) {
+    let (mut file, metadata) = match root.file(path) {
         Ok(opened) => opened,
         Err(error) => {
-            let is_missing = error == FileError::System(Errno::NOENT);
+            let is_missing = error.is(io::ErrorKind::NotFound);
             let error = path_error(path, error);
             if !is_missing {
                 return Err(error);
@@ -74,7 +73,7 @@ pub(crate) fn read(
             return Ok(Reading { output: Err(error), version: None });
         }
     };
-    let len = u64::try_from(stat.st_size).unwrap_or_default();
+    let len = metadata.len();
     let failed = |error| io_error(path, error);
     let mut bytes = Vec::new();
     file.by_ref().take(MAX_CONTENT + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -98,7 +97,7 @@ pub(crate) fn read(
         }
         Content::Image(_) | Content::Binary => Err(binary(path, len)),
     };
-    Ok(Reading { output, version: Some(Version::of_large_file(&stat)) })
+    Ok(Reading { output, version: Some(Version::of_large_file(&metadata)) })
 }
 
 fn binary(path: &RelativePath, len: u64) -> ToolError {

@@ -250,7 +250,7 @@ impl Search<'_> {
 
 fn io_error(error: FileError) -> io::Error {
     match error {
-        FileError::System(errno) => errno.into(),
+        FileError::System(error) => error,
         _ => io::ErrorKind::InvalidInput.into(),
     }
 }

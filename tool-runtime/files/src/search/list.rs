@@ -3,7 +3,6 @@
 use std::sync::{Mutex, PoisonError};
 
 use globset::{GlobBuilder, GlobMatcher};
-use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tool_core::{CancellationToken, OutputFormat, Row, ToolError};
@@ -12,7 +11,7 @@ use super::first::First;
 use super::walk::Walk;
 use crate::error::path_error;
 use crate::path::RelativePath;
-use crate::root::Root;
+use crate::root::{Kind, Root};
 use tool_core::__workspace::Rows;
 
 /// The most rows of a list.
@@ -58,15 +57,15 @@ pub(crate) fn list(
                 continue;
             }
         };
-        for (name, file_type) in names {
+        for (name, kind) in names {
             let path = parent.join(&name);
-            let r#type = match file_type {
-                FileType::RegularFile => "file",
-                FileType::Directory => "folder",
-                FileType::Symlink => "link",
-                _ => "other",
+            let r#type = match kind {
+                Kind::File => "file",
+                Kind::Folder => "folder",
+                Kind::Link => "link",
+                Kind::Other => "other",
             };
-            if file_type == FileType::Directory && depth > 1 {
+            if kind == Kind::Folder && depth > 1 {
                 folders.push((path.clone(), depth - 1));
             }
             entries.add((path, r#type));
@@ -75,7 +74,7 @@ pub(crate) fn list(
     let (entries, total) = entries.into_sorted();
     let entries = entries.into_iter().map(|(path, r#type)| {
         let stat = if r#type == "file" { root.stat(&path).ok() } else { None };
-        let bytes = stat.and_then(|stat| stat.st_size.try_into().ok());
+        let bytes = stat.map(|(_, len)| len);
         Entry { path: path.into_string(), r#type, bytes }
     });
     let entries = entries.collect();

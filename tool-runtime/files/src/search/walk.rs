@@ -11,12 +11,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use rustix::fs::FileType;
 use tool_core::{CancellationToken, ToolError};
 
 use crate::error::path_error;
 use crate::path::RelativePath;
-use crate::root::Root;
+use crate::root::{Kind, Root};
 
 /// The ignore files of a folder. The rules of a later one take precedence.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
@@ -128,11 +127,11 @@ impl Walk<'_> {
             && entries.iter().any(|(name, _)| IGNORE_FILES.contains(&name.as_str()));
         let rules = if has_rules { self.rules(folder, rules) } else { rules };
         let (mut jobs, mut files) = (Vec::new(), Vec::new());
-        for (name, file_type) in entries {
-            let is_folder = match file_type {
-                FileType::RegularFile => false,
-                FileType::Directory => true,
-                _ => continue,
+        for (name, kind) in entries {
+            let is_folder = match kind {
+                Kind::File => false,
+                Kind::Folder => true,
+                Kind::Link | Kind::Other => continue,
             };
             if name == ".git" || !self.includes_all && name.starts_with('.') {
                 continue;

@@ -5,9 +5,9 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::process::Command;
 
+use crate::files::Files;
 use serde_json::{Value, json};
 use tool_runtime::Policy;
-use tool_runtime::files::Files;
 
 use super::fixture::{Fixture, dispatcher, tree};
 

@@ -6,8 +6,8 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::files::Files;
 use rustix::fs::{FlockOperation, flock};
-use tool_runtime::files::Files;
 
 use super::fixture::{Fixture, tree};
 

@@ -23,3 +23,9 @@ mod races;
 mod reading;
 mod searching;
 mod undo;
+
+// The package `tool-tests-portable` runs these tests on the code for other systems.
+#[cfg(portable)]
+use portable_files as files;
+#[cfg(not(portable))]
+use tool_runtime::files;

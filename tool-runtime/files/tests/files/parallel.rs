@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use crate::files::Files;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use serde_json::json;
 use tool_runtime::event::Recorder;
-use tool_runtime::files::Files;
 use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, tool, tools};
 
 use super::fixture::{ApprovesAll, Fixture};

@@ -6,11 +6,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::files::{DiffRecorder, Files};
 use proptest::prelude::{Just, Strategy, prop, prop_oneof};
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use tool_runtime::event::RunId;
-use tool_runtime::files::{DiffRecorder, Files};
 use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, tools};
 
 use super::fixture::{ApprovesAll, Fixture, dispatcher, tree};

@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use crate::files::{DiffRecorder, Patch, UndoError};
 use serde_json::json;
 use tool_runtime::event::RunId;
-use tool_runtime::files::{DiffRecorder, Patch, UndoError};
 use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, tools};
 
 use super::fixture::{ApprovesAll, Fixture};

@@ -108,10 +108,7 @@ impl Confinement {
             }
             #[cfg(target_os = "linux")]
             (Access::ReadOnly | Access::WorkspaceWrite, _) => Self::confined(workspace, sandbox),
-            _ => {
-                let system = std::env::consts::OS;
-                Err(SandboxError::new(format!("no sandbox is implemented for {system}")))
-            }
+            _ => Err(SandboxError::new(unsupported(&sandbox, std::env::consts::OS))),
         }
     }
 
@@ -184,6 +181,17 @@ impl Confinement {
     }
 }
 
+/// Returns the reason why this system runs no command in a sandbox.
+fn unsupported(sandbox: &Sandbox, system: &str) -> String {
+    match sandbox.access {
+        Access::ReadOnly | Access::WorkspaceWrite => {
+            let name = sandbox.name();
+            format!("the sandbox {name} requires Linux, and this system is {system}")
+        }
+        Access::Unconfined => format!("commands run by /bin/sh, which {system} does not have"),
+    }
+}
+
 /// The parts to mount for a command, and the links in repositories before it starts.
 #[derive(Debug)]
 #[cfg(target_os = "linux")]
@@ -224,5 +232,21 @@ impl Launcher {
                 Ok(Running { cleanup: prepared.cleanup, ..running })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unsupported;
+    use crate::sandbox::Sandbox;
+
+    #[test]
+    fn reason_names_what_a_system_lacks() {
+        assert_eq!(
+            unsupported(&Sandbox::workspace_write(), "macos"),
+            "the sandbox workspace-write requires Linux, and this system is macos"
+        );
+        let reason = unsupported(&Sandbox::none(), "windows");
+        assert_eq!(reason, "commands run by /bin/sh, which windows does not have");
     }
 }

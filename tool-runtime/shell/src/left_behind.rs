@@ -10,6 +10,7 @@ pub(crate) struct LeftBehind {
 }
 
 impl LeftBehind {
+    #[cfg(target_os = "linux")]
     pub(crate) fn extend(&mut self, other: Self) {
         self.found.extend(other.found);
         self.created.extend(other.created);

@@ -1,7 +1,8 @@
 //! Tools that run commands in a folder, in a sandbox that the kernel enforces.
 //!
 //! [`Shell`] are the tools, and [`SandboxLauncher`] starts programs in a [`Sandbox`] for your own
-//! code. If the machine can't enforce the sandbox, nothing runs.
+//! code. If the machine can't enforce the sandbox, nothing runs. Sandboxes require Linux; on other
+//! systems, [`Shell::check`] returns an error that says so.
 //!
 //! tool-runtime exports this crate as `tool_runtime::shell`, by the feature `shell`. Its
 //! [guide](https://docs.rs/tool-runtime) has the page `sandbox`.
@@ -84,7 +85,8 @@ use processes::Processes;
 ///
 /// Commands run in a [`Sandbox`], which the kernel enforces. If the machine can't enforce the
 /// sandbox, the tools are unavailable, and [`check`](Self::check) returns the reason: nothing falls
-/// back to a weaker sandbox. The tools that run commands or send input ask for an approval, unless
+/// back to a weaker sandbox. On systems other than Linux, no sandbox is implemented: on macOS, the
+/// tools are available with [`Sandbox::none`] only, and on Windows never. The tools that run commands or send input ask for an approval, unless
 /// the policy [allows](tool_core::dispatch::Permissions::tool) them. Clones share the background
 /// processes.
 ///

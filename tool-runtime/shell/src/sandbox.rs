@@ -21,8 +21,9 @@ const MAX_FILE_BYTES: u64 = 8 << 30;
 /// | [`none`](Self::none) | all that the program may | all that the program may | yes |
 ///
 /// The first two run commands by bubblewrap (`bwrap` on `PATH`, version 0.8 or later, not setuid)
-/// with namespaces and a filter of system calls. They hide home folders, the environment of the
-/// program and `/etc` except for a few files.
+/// with namespaces and a filter of system calls, which only Linux has. They hide home folders, the
+/// environment of the program and `/etc` except for a few files. The last one requires `/bin/sh`,
+/// so Windows has none of the three.
 ///
 /// ```
 /// use tool_runtime::shell::{Sandbox, Shell};

@@ -1,16 +1,17 @@
-//! Tools on the files of one folder, confined to it by the kernel.
+//! Tools on the files of one folder, confined to it on Linux, macOS and Windows.
 //!
 //! [`Files`] are the tools, [`DiffRecorder`] makes a patch of the changes of each turn, and
-//! [`Files::undo`] reverts a turn. They need Linux 5.6; on other systems, this crate is empty.
+//! [`Files::undo`] reverts a turn.
 //!
 //! tool-runtime exports this crate as `tool_runtime::files`, by the feature `files`. Its
 //! [guide](https://docs.rs/tool-runtime) has the pages `workspace_tools` and `diffs_and_undo`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // # The path of a call
-// 1. `path.rs`: the argument becomes a relative path without `..`.
-// 2. `root.rs`: the kernel resolves the path below the open folder of the workspace, and refuses
-//    links, other mounts and everything but regular files and folders.
+// 1. `path.rs`: the argument becomes a relative path without `..`, by the rules of `names.rs`.
+// 2. `root/`: the path is resolved below the open folder of the workspace, by the kernel
+//    (`linux.rs`) or folder by folder (`portable.rs`). Links, other mounts and everything but
+//    regular files and folders are refused.
 // 3. A tool reads: `read/` (with `content.rs` and `lines.rs`), or `search/` by path (`list.rs`) and
 //    content (`grep.rs`).
 // 4. Or it changes a file: `change/` compares the file with what the run has read (`version.rs`),
@@ -71,6 +72,9 @@ use version::Versions;
 /// [allows](tool_core::dispatch::Permissions::tool) them. Clones share the workspace: pass one
 /// to `tools!`, and keep another to show or undo changes.
 ///
+/// On Windows, a change that another program makes in the instant in which a file is replaced is
+/// lost, and the new file has the access rules of the workspace folder instead of its own.
+///
 /// ```
 /// use tool_runtime::files::Files;
 /// use tool_runtime::{Dispatcher, Registry, ToolCall, tools};
@@ -99,9 +103,9 @@ impl Files {
     /// (`.tool-*.tmp`) that killed processes have left in it are removed.
     ///
     /// # Errors
-    /// Returns an error if the folder can't be opened, or if the kernel can't confine paths. This
-    /// requires Linux 5.6 or later and the system call `openat2`, which old container runtimes
-    /// forbid.
+    /// Returns an error if the folder can't be opened, or if paths can't be confined to it. On
+    /// Linux, this requires version 5.6 or later and the system call `openat2`, which old container
+    /// runtimes forbid. On Windows, the folder must be on a local drive.
     ///
     /// ```
     /// use tool_runtime::files::Files;
@@ -143,7 +147,9 @@ impl Files {
     /// # let folder = std::env::temp_dir().join(format!("files-write-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder)?;
     /// let files = Files::open(&folder)?;
+    /// # #[cfg(unix)]
     /// std::os::unix::fs::symlink("/etc", folder.join("target"))?;
+    /// # #[cfg(unix)]
     /// assert!(files.write("target/report.html", "<p>Done.</p>").is_err());
     /// files.write("out/report.html", "<p>Done.</p>")?;
     /// # std::fs::remove_dir_all(&folder)?;

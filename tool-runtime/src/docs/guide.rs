@@ -14,8 +14,8 @@ pages! {
     tools results context providers streaming structured_output approvals policy sessions steps steering many_tools
     observability testing small_models json_repair subagents cancellation production
     embeddings
-    #[cfg(all(feature = "files", target_os = "linux"))] workspace_tools
-    #[cfg(all(feature = "files", target_os = "linux"))] diffs_and_undo
+    #[cfg(feature = "files")] workspace_tools
+    #[cfg(feature = "files")] diffs_and_undo
     #[cfg(feature = "shell")] sandbox
     #[cfg(feature = "web")] fetching_and_searching
     #[cfg(all(feature = "knowledge", feature = "sqlite"))] knowledge

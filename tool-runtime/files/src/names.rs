@@ -1,5 +1,5 @@
-//! Names with a meaning of their own: temporary files, the metadata of git, and what Windows takes
-//! for something else than a file of this name.
+//! Reserved names: those of temporary files, of the metadata of git, and those that no file of
+//! Windows has.
 
 /// The names of devices on Windows, also with a dot and anything behind it.
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];

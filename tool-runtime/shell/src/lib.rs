@@ -86,9 +86,10 @@ use processes::Processes;
 /// Commands run in a [`Sandbox`], which the kernel enforces. If the machine can't enforce the
 /// sandbox, the tools are unavailable, and [`check`](Self::check) returns the reason: nothing falls
 /// back to a weaker sandbox. On systems other than Linux, no sandbox is implemented: on macOS, the
-/// tools are available with [`Sandbox::none`] only, and on Windows never. The tools that run commands or send input ask for an approval, unless
-/// the policy [allows](tool_core::dispatch::Permissions::tool) them. Clones share the background
-/// processes.
+/// tools are available with [`Sandbox::none`] only, and on Windows never.
+///
+/// The tools that run commands or send input ask for an approval, unless the policy
+/// [allows](tool_core::dispatch::Permissions::tool) them. Clones share the background processes.
 ///
 /// ```
 /// use tool_runtime::shell::{Sandbox, Shell};

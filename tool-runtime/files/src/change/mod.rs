@@ -126,7 +126,7 @@ impl Workspace {
                     format!("`{path}` exists already: delete it first, or choose another path.");
                 Err(ToolError::new(ToolErrorKind::Failed, text))
             }
-            Err(error) if error.is(io::ErrorKind::NotFound) => Ok(()),
+            Err(error) if error.has_kind(io::ErrorKind::NotFound) => Ok(()),
             Err(error) => Err(path_error(path, error)),
         }
     }
@@ -234,7 +234,7 @@ fn changed_since(path: &RelativePath) -> ToolError {
 pub(crate) fn change_error(path: &RelativePath, error: ChangeError) -> ToolError {
     match error {
         ChangeError::Conflict => changed_since(path),
-        ChangeError::File(error) if error.is(io::ErrorKind::NotADirectory) => {
+        ChangeError::File(error) if error.has_kind(io::ErrorKind::NotADirectory) => {
             let text = format!("`{path}` leads through a file.");
             ToolError::new(ToolErrorKind::Failed, text)
         }

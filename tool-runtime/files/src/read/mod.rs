@@ -65,7 +65,7 @@ pub(crate) fn read(
     let (mut file, metadata) = match root.file(path) {
         Ok(opened) => opened,
         Err(error) => {
-            let is_missing = error.is(io::ErrorKind::NotFound);
+            let is_missing = error.has_kind(io::ErrorKind::NotFound);
             let error = path_error(path, error);
             if !is_missing {
                 return Err(error);

@@ -44,12 +44,12 @@ impl Root {
     /// Opens the folder of a file, and creates it and the folders above it if they are missing.
     pub(crate) fn create_folder(&self, path: &RelativePath) -> Result<Folder, FileError> {
         match self.folder(path) {
-            Err(error) if error.is(io::ErrorKind::NotFound) && !path.is_root() => {}
+            Err(error) if error.has_kind(io::ErrorKind::NotFound) && !path.is_root() => {}
             result => return result,
         }
         let (parent, name) = path.split();
         match self.create_folder(&parent)?.create_folder(name) {
-            Err(error) if !error.is(io::ErrorKind::AlreadyExists) => Err(error),
+            Err(error) if !error.has_kind(io::ErrorKind::AlreadyExists) => Err(error),
             _ => self.folder(path),
         }
     }
@@ -114,7 +114,7 @@ pub(crate) enum FileError {
 
 impl FileError {
     /// Whether the system refused the path for this reason.
-    pub(crate) fn is(&self, kind: io::ErrorKind) -> bool {
+    pub(crate) fn has_kind(&self, kind: io::ErrorKind) -> bool {
         matches!(self, Self::System(error) if error.kind() == kind)
     }
 }

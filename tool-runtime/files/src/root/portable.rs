@@ -258,15 +258,15 @@ impl Folder {
     /// meanwhile, that file is moved to the second name.
     fn remove_linked(&self, name: &str, to: &Self, new_name: &str) -> Result<(), FileError> {
         // Under a name that no other program knows, it can't be replaced before it is removed.
-        let taken = temporary_name();
-        if let Err(error) = self.rename(name, self, &taken) {
+        let temporary = temporary_name();
+        if let Err(error) = self.rename(name, self, &temporary) {
             to.remove_file(new_name)?;
             return Err(error);
         }
-        if self.id(&taken)? == to.id(new_name)? {
-            self.remove_file(&taken)
+        if self.id(&temporary)? == to.id(new_name)? {
+            self.remove_file(&temporary)
         } else {
-            self.rename(&taken, to, new_name)
+            self.rename(&temporary, to, new_name)
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) enum ChangeError {
 
 impl From<FileError> for ChangeError {
     fn from(error: FileError) -> Self {
-        if error.is(io::ErrorKind::AlreadyExists) || error.is(io::ErrorKind::NotFound) {
+        if error.has_kind(io::ErrorKind::AlreadyExists) || error.has_kind(io::ErrorKind::NotFound) {
             Self::Conflict
         } else {
             Self::File(error)
@@ -49,7 +49,7 @@ pub(crate) fn load(
 ) -> Result<Option<(FileState, Metadata)>, ChangeError> {
     match root.file(path) {
         Ok((file, metadata)) => Ok(Some((read_state(file, &metadata)?, metadata))),
-        Err(error) if error.is(io::ErrorKind::NotFound) => Ok(None),
+        Err(error) if error.has_kind(io::ErrorKind::NotFound) => Ok(None),
         Err(error) => Err(ChangeError::File(error)),
     }
 }

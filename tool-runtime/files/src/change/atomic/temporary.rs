@@ -54,8 +54,8 @@ pub(super) fn with_place<T>(
 
 fn is_apart(error: &FileError) -> bool {
     matches!(error, FileError::OtherMount)
-        || error.is(io::ErrorKind::PermissionDenied)
-        || error.is(io::ErrorKind::ReadOnlyFilesystem)
+        || error.has_kind(io::ErrorKind::PermissionDenied)
+        || error.has_kind(io::ErrorKind::ReadOnlyFilesystem)
 }
 
 /// Locks the folder of the workspace for as long as the result exists.

@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 use tool_runtime::agent::Steering;
 use tool_runtime::dispatch::Permissions;
 use tool_runtime::schedule::jiff::{SignedDuration, Timestamp};
-use tool_runtime::schedule::{Executor, ScheduleStore, ScheduleTools, Scheduler, SqliteSchedules};
+use tool_runtime::schedule::{Executor, ScheduleTools, Scheduler, Schedules};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Dispatcher, ModelError, Permission, Policy, Registry,
@@ -69,7 +69,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return Err(USAGE.into());
     }
     let file = Sqlite::open(path).await?;
-    let schedules = SqliteSchedules::open(&file).await?;
+    let schedules = Schedules::new(file.records().await?);
     match command.as_str() {
         "create" | "update" | "delete" | "list" => {
             let name = format!("schedule_{command}");
@@ -102,9 +102,10 @@ fn tool_arguments(words: &[String]) -> Result<Map<String, Value>, Box<dyn Error>
 }
 
 /// Calls a tool of the schedules, as a model would.
-async fn call_tool(store: SqliteSchedules, mut call: ToolCall) -> Result<(), Box<dyn Error>> {
+async fn call_tool(schedules: Schedules, mut call: ToolCall) -> Result<(), Box<dyn Error>> {
     // All sessions of the file belong to the person at the terminal.
-    let schedules = ScheduleTools::new(store, PRINCIPAL).callable(["note"]).sessions(|_, _| true);
+    let schedules =
+        ScheduleTools::new(schedules, PRINCIPAL).callable(["note"]).sessions(|_, _| true);
     if call.name == "schedule_create"
         && let Ok(Value::Object(mut arguments)) = serde_json::from_str(&call.arguments.to_text())
     {
@@ -129,7 +130,7 @@ async fn call_tool(store: SqliteSchedules, mut call: ToolCall) -> Result<(), Box
 /// Fires due schedules with the rights of the principal.
 async fn run(
     sessions: Sqlite,
-    store: SqliteSchedules,
+    schedules: Schedules,
     options: &[String],
 ) -> Result<(), Box<dyn Error>> {
     let (mut end, mut is_virtual) = (None, false);
@@ -147,19 +148,20 @@ async fn run(
     let executor =
         Executor::new().agent(agent, sessions).dispatcher(dispatcher).steering(&steering);
     let executors = move |principal: &str| (principal == PRINCIPAL).then(|| executor.clone());
+    let scheduler = Scheduler::new(schedules.clone(), executors)
+        .on_error(|error| eprintln!("error    {error}"));
     match end {
-        None => Scheduler::new().run(executors, store).await?,
+        None => scheduler.run().await?,
         Some(end) if is_virtual => {
-            while let Some(next) = store.due(end, 1).await?.first().and_then(|it| it.wake_at()) {
-                let now = next.max(Timestamp::now());
-                let scheduler = Scheduler::new().clock(move || now);
-                scheduler.fire_due(executors.clone(), store.clone()).await?;
+            while let Some(next) = schedules.due(end, 1).await?.records.first() {
+                let now = next.wake_at().unwrap_or(end).max(Timestamp::now());
+                scheduler.clone().clock(move || now).fire_due().await?;
             }
         }
         Some(end) => {
             let left = Duration::try_from(end.duration_since(Timestamp::now()));
             let stop = tokio::time::sleep(left.unwrap_or_default());
-            Scheduler::new().run_until(executors, store, stop).await?;
+            scheduler.run_until(stop).await?;
         }
     }
     println!("{} messages wait for the next run", steering.for_session(PRINCIPAL).len());

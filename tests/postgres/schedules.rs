@@ -1,31 +1,24 @@
-//! The store for schedules: its contract, altered records, and schedulers that are killed.
+//! Schedules in the database, and schedulers that are killed.
 
 #[path = "../../tool-runtime/schedule/tests/schedule/crashes.rs"]
 mod crashes;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{env, fs, process};
 
 use tool_runtime::agent::session::{SessionStore, SessionWrite};
+use tool_runtime::records::StoreError;
+use tool_runtime::schedule::jiff::{SignedDuration, Timestamp};
 use tool_runtime::schedule::{
-    Action, PostgresSchedules, Schedule, ScheduleError, ScheduleQuery, ScheduleRecord,
-    ScheduleStore, Timing, conformance, jiff,
+    Action, Executor, Schedule, ScheduleQuery, ScheduleRecord, Scheduler, Schedules, Timing,
 };
 use tool_runtime::store::Postgres;
 
 use super::{client, named_schema, schema};
 
-async fn open(config: &str) -> PostgresSchedules {
-    PostgresSchedules::open(&Postgres::connect(config).await.unwrap()).await.unwrap()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn schedules_conform_to_the_contract() {
-    conformance::check(|| async { open(&schema().await).await }).await.unwrap();
-    let config = schema().await;
-    conformance::check_handles(open(&config).await, open(&config).await).await.unwrap();
-    let store = open(&schema().await).await;
-    conformance::check_handles(store.clone(), store).await.unwrap();
+async fn open(config: &str) -> Schedules {
+    Schedules::new(Postgres::connect(config).await.unwrap().records().await.unwrap())
 }
 
 #[tokio::test]
@@ -33,50 +26,69 @@ async fn schedules_share_a_schema_with_sessions() {
     let config = schema().await;
     let store = Postgres::connect(&config).await.unwrap();
     store.save("ada", SessionWrite::create()).await.unwrap();
-    let schedules = PostgresSchedules::open(&store).await.unwrap();
+    let schedules = Schedules::new(store.records().await.unwrap());
     save(&schedules, "a").await;
     assert!(store.load("ada").await.unwrap().is_some());
     assert!(open(&config).await.load("ada", "a").await.unwrap().is_some());
 }
 
-async fn save(store: &PostgresSchedules, name: &str) {
+async fn save(schedules: &Schedules, name: &str) {
     let action = Action::prompt("ada", "Any mail?");
     let schedule = Schedule::new(name, Timing::cron("@daily", "UTC").unwrap(), action, "ada");
-    let now = jiff::Timestamp::from_second(0).unwrap();
-    store.save(&ScheduleRecord::new(schedule, now).unwrap()).await.unwrap();
+    let now = Timestamp::from_second(0).unwrap();
+    schedules.save(&ScheduleRecord::new(schedule, now).unwrap()).await.unwrap();
 }
 
 #[tokio::test]
-async fn altered_schedule_is_left_out_and_reported() {
+async fn altered_schedule_is_listed_beside_the_others() {
     let config = schema().await;
-    let store = open(&config).await;
+    let schedules = open(&config).await;
     for name in ["a", "b", "c", "d"] {
-        save(&store, name).await;
+        save(&schedules, name).await;
     }
     let client = client(&config).await;
     for alteration in [
-        "UPDATE tool_schedules SET record = '[]' WHERE name = 'a'",
-        "UPDATE tool_schedules SET name = '\\xff' WHERE name = 'b'",
+        "UPDATE tool_records SET value = '[]' WHERE key = 'ada/a'",
+        "UPDATE tool_records SET key = '\\x6164612fff' WHERE key = 'ada/b'",
     ] {
         assert_eq!(client.execute(alteration, &[]).await.unwrap(), 1);
     }
-    let error = store.load("ada", "a").await.unwrap_err();
-    assert!(matches!(error, ScheduleError::CorruptRecord { .. }), "{error}");
-    let names = |records: Vec<ScheduleRecord>| {
-        records.into_iter().map(|it| it.schedule.name).collect::<Vec<_>>()
+    let error = schedules.load("ada", "a").await.unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+    let names = |records: &[ScheduleRecord]| {
+        records.iter().map(|it| it.schedule.name.clone()).collect::<Vec<_>>()
     };
     for limit in [1, 2, 10] {
-        let expected = &["c", "d"][..limit.min(2)];
-        let query = ScheduleQuery::all().limit(limit);
-        assert_eq!(names(store.list(query).await.unwrap()), expected);
-        let due = store.due(jiff::Timestamp::MAX, limit).await.unwrap();
-        assert_eq!(names(due), expected);
+        let due = schedules.due(Timestamp::MAX, limit).await.unwrap();
+        assert_eq!(names(&due.records), ["c", "d"][..limit.min(2)]);
     }
-    let corrupt = store.list_corrupt(ScheduleQuery::all()).await.unwrap();
-    let corrupt: Vec<_> = corrupt.iter().map(|it| (&*it.name, &*it.reason)).collect();
-    let moved = "it contains the schedule `b` of `ada`";
-    assert_eq!(corrupt[1], ("\u{fffd}", moved));
-    assert_eq!((corrupt.len(), corrupt[0].0), (2, "a"));
+    let list = schedules.list(ScheduleQuery::all().principal("ada")).await.unwrap();
+    assert_eq!(names(&list.records), ["c", "d"]);
+    let mut corrupt: Vec<_> = list.corrupt.iter().map(|it| &*it.key).collect();
+    corrupt.sort_unstable();
+    assert_eq!(corrupt, ["ada/a", "ada/\u{fffd}"]);
+}
+
+#[tokio::test]
+async fn schedule_of_another_process_fires_at_its_time() {
+    let config = schema().await;
+    let (schedules, other) = (open(&config).await, open(&config).await);
+    let scheduler = Scheduler::new(schedules.clone(), |_: &str| Some(Executor::new()))
+        .poll_interval(Duration::from_secs(3600));
+    let run = tokio::spawn(async move { scheduler.run().await });
+    let fire_each = async {
+        for name in ["a", "b", "c", "d"] {
+            let now = Timestamp::now();
+            let timing = Timing::once(now + SignedDuration::from_millis(200));
+            let schedule = Schedule::new(name, timing, Action::message(None, "Hello"), "ada");
+            other.save(&ScheduleRecord::new(schedule, now).unwrap()).await.unwrap();
+            while schedules.load("ada", name).await.unwrap().unwrap().history.is_empty() {
+                tokio::task::yield_now().await;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), fire_each).await.unwrap();
+    run.abort();
 }
 
 /// A temporary folder, whose name is that of a schema.
@@ -101,6 +113,6 @@ impl Drop for Folder {
 }
 
 /// Opens the store of the test that kills processes.
-async fn open_store(folder: &Path) -> PostgresSchedules {
+async fn open_store(folder: &Path) -> Schedules {
     open(&named_schema(&folder.file_name().unwrap().to_string_lossy()).await).await
 }

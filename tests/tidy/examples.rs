@@ -58,7 +58,6 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("", "PostgresNotifications", "needs a server"),
     ("", "PostgresRecords", "needs a server"),
     ("", "PostgresPins", "needs a server"),
-    ("", "PostgresSchedules", "needs a server"),
     ("", "PostgresTables", "needs a server"),
     ("", "RustTools", "compiles for minutes"),
     ("", "providers.md", "needs a network"),
@@ -96,7 +95,6 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("PostgresDocuments", "open", "needs a server"),
     ("PostgresNotifications", "next", "needs a server"),
     ("PostgresPins", "open", "needs a server"),
-    ("PostgresSchedules", "open", "needs a server"),
     ("PostgresTables", "client", "needs a server"),
     ("RustTools", "prepare", "compiles for minutes"),
 ];

@@ -1,7 +1,7 @@
 //! Schedules: prompts, tool calls and messages that run at set times.
 //!
-//! A [`Scheduler`] fires each [`Schedule`] of a [`ScheduleStore`] at its times, also if several
-//! processes run one, and [`ScheduleTools`] let a model create schedules.
+//! A [`Scheduler`] fires each [`Schedule`] of a store at its times, also if several processes run
+//! one, and [`ScheduleTools`] let a model create schedules.
 //!
 //! tool-runtime exports this crate as `tool_runtime::schedule`, by the feature `schedule`. Its
 //! [guide](https://docs.rs/tool-runtime) has the page `schedules`.
@@ -9,26 +9,26 @@
 
 // # The path of an occurrence
 // 1. A `Schedule` (`definition.rs`) has a `Timing` (`timing/`). It is stored as a `ScheduleRecord`
-//    (`record.rs`, `outcome.rs`) by a `ScheduleStore` (`store/`).
+//    (`record.rs`, `outcome.rs`) in a store of records (`schedules.rs`).
 // 2. `timing/occurrences.rs` computes the occurrences, and `scheduler/plan.rs` decides which of
 //    them is due, which were missed, and whether a failed one is repeated.
 // 3. `scheduler/worker.rs`: a `Scheduler` claims the occurrence in the store, and
 //    `scheduler/executor.rs` performs the action with the rights of its principal.
 //
-// `tools/` lets a model create schedules. `conformance/` tests stores.
+// `tools/` lets a model create schedules.
 //
 // # Invariants
 // - The claim of an occurrence is saved before the occurrence is fired, and of many schedulers one
 //   saves it. An occurrence fires at most once, unless repeating it is safe.
 // - Each occurrence of an active schedule is fired, or reported as missed.
+// - A record that can't be decoded is listed and reported, and does not stop the others.
 // - Times are arguments: only the clock of the scheduler is read.
 
-pub mod conformance;
 mod definition;
 mod outcome;
 mod record;
 mod scheduler;
-mod store;
+mod schedules;
 mod timing;
 mod tools;
 
@@ -39,12 +39,7 @@ pub use outcome::{HistoryEntry, MAX_HISTORY, OccurrenceCounts, Outcome};
 pub use record::{Claim, Retry, ScheduleRecord, ScheduleState};
 pub use scheduler::Scheduler;
 pub use scheduler::executor::{Executor, PRINCIPAL};
-pub use store::memory::MemorySchedules;
-#[cfg(feature = "postgres")]
-pub use store::postgres::PostgresSchedules;
-#[cfg(feature = "sqlite")]
-pub use store::sqlite::SqliteSchedules;
-pub use store::{CorruptSchedule, ScheduleError, ScheduleQuery, ScheduleStore};
+pub use schedules::{ScheduleList, ScheduleQuery, Schedules};
 pub use timing::occurrences::Occurrences;
 pub use timing::zone::UnknownZoneError;
 pub use timing::{Timing, TimingError};

@@ -5,7 +5,8 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The maximum number of entries of the history of a schedule. Older entries are dropped.
+/// The maximum number of entries of the history of a schedule. Older entries are dropped, and more
+/// of them if the [record](crate::Schedules::save) would be too large for a store.
 pub const MAX_HISTORY: usize = 200;
 
 /// An entry of the history of a schedule: an occurrence, and its outcome.

@@ -96,7 +96,7 @@ pub struct Retry {
     pub not_before: Timestamp,
 }
 
-/// A schedule with its state, as a [store](crate::ScheduleStore) keeps it.
+/// A schedule with its state, as it is [stored](crate::Schedules).
 ///
 /// A record is plain data: change it, and save it. The store refuses the record if another writer
 /// has changed it meanwhile.
@@ -227,7 +227,7 @@ impl ScheduleRecord {
 
     /// Returns the time at which a scheduler has to examine the record; `None` if there is none.
     ///
-    /// A store indexes records by this time.
+    /// Stored records are in the order of this time.
     pub fn wake_at(&self) -> Option<Timestamp> {
         if let Some(firing) = &self.firing {
             return Some(firing.lease_until);

@@ -11,11 +11,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tool_core::records::StoreError;
 
-use crate::store::{ScheduleError, ScheduleStore};
+use crate::schedules::Schedules;
 use executor::Executor;
 use settings::Settings;
 use worker::Worker;
+
+/// Returns the executor of a principal.
+type Executors = dyn Fn(&str) -> Option<Executor> + Send + Sync;
 
 /// Fires due schedules, in one process or in several that share a store.
 ///
@@ -33,13 +37,14 @@ use worker::Worker;
 /// | [`grace_period`](Self::grace_period) | 60 seconds |
 /// | [`max_concurrent`](Self::max_concurrent) | 16 actions |
 /// | [`max_failures`](Self::max_failures) | 10 in succession |
+/// | [`on_error`](Self::on_error) | does nothing |
 ///
 /// ```
 /// use tool_runtime::agent::session::MemorySessions;
+/// use tool_runtime::records::MemoryRecords;
 /// use tool_runtime::schedule::jiff::{SignedDuration, Timestamp};
 /// use tool_runtime::schedule::{
-///     Action, Executor, MemorySchedules, Schedule, ScheduleRecord, ScheduleStore, Scheduler,
-///     Timing,
+///     Action, Executor, Schedule, ScheduleRecord, Scheduler, Schedules, Timing,
 /// };
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
 ///
@@ -48,7 +53,7 @@ use worker::Worker;
 /// let now = Timestamp::now();
 /// let timing = Timing::once(now + SignedDuration::from_secs(60));
 /// let schedule = Schedule::new("greeting", timing, Action::prompt("ada", "Say hello."), "ada");
-/// let schedules = MemorySchedules::new();
+/// let schedules = Schedules::new(MemoryRecords::new());
 /// schedules.save(&ScheduleRecord::new(schedule, now)?).await?;
 ///
 /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
@@ -57,27 +62,44 @@ use worker::Worker;
 /// let executors = move |principal: &str| (principal == "ada").then(|| executor.clone());
 ///
 /// // A server calls `run` instead, which fires schedules until it is dropped.
-/// let scheduler = Scheduler::new().clock(move || now + SignedDuration::from_secs(61));
-/// assert_eq!(scheduler.fire_due(executors, schedules.clone()).await?, 1);
+/// let scheduler = Scheduler::new(schedules.clone(), executors)
+///     .clock(move || now + SignedDuration::from_secs(61));
+/// assert_eq!(scheduler.fire_due().await?, 1);
 /// let record = schedules.load("ada", "greeting").await?.ok_or("it was deleted")?;
 /// assert_eq!(record.history[0].outcome.to_string(), "fired: Hello!");
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Scheduler(Settings);
+pub struct Scheduler {
+    schedules: Schedules,
+    executors: Arc<Executors>,
+    settings: Settings,
+}
 
 impl Scheduler {
-    /// Creates a scheduler with the default settings.
-    pub fn new() -> Self {
-        Self(Settings {
+    /// Creates a scheduler with the default settings for the schedules of a store.
+    ///
+    /// `executors` returns the executor of a principal; `None` if the principal has no rights. It
+    /// is called for each occurrence, so revoked rights apply at once.
+    pub fn new(
+        store: impl Into<Schedules>,
+        executors: impl Fn(&str) -> Option<Executor> + Send + Sync + 'static,
+    ) -> Self {
+        let settings = Settings {
             clock: Arc::new(Timestamp::now),
             poll_interval: Duration::from_secs(5),
             max_concurrent: 16,
             lease: Duration::from_secs(60),
             grace_period: Duration::from_secs(60),
             max_failures: 10,
-        })
+            on_error: Arc::new(|_| {}),
+        };
+        Self { schedules: store.into(), executors: Arc::new(executors), settings }
+    }
+
+    fn with(self, change: impl FnOnce(Settings) -> Settings) -> Self {
+        Self { settings: change(self.settings), ..self }
     }
 
     /// Sets the function that returns the current time. Default: the clock of the system.
@@ -85,16 +107,17 @@ impl Scheduler {
     /// In a test, pass a virtual clock, and pause the clock of tokio, by which the scheduler waits.
     #[must_use]
     pub fn clock(self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Self(Settings { clock: Arc::new(clock), ..self.0 })
+        self.with(|it| Settings { clock: Arc::new(clock), ..it })
     }
 
     /// Sets the longest time between two polls of the store. Default: 5 seconds.
     ///
-    /// An occurrence that was known at the last poll fires at its time. A schedule that another
-    /// process creates, or a change of the clock, is noticed after at most this interval.
+    /// An occurrence fires at its time, because the scheduler also polls when it is due and when a
+    /// schedule [changes](tool_core::records::Records::changed), in any process. A change of the
+    /// clock is noticed after at most this interval.
     #[must_use]
     pub fn poll_interval(self, interval: Duration) -> Self {
-        Self(Settings { poll_interval: interval.max(Duration::from_millis(1)), ..self.0 })
+        self.with(|it| Settings { poll_interval: interval.max(Duration::from_millis(1)), ..it })
     }
 
     /// Sets the time after which a claim expires unless its scheduler extends it. Default: 60
@@ -104,58 +127,79 @@ impl Scheduler {
     /// store need the same value, and clocks that differ by much less.
     #[must_use]
     pub fn lease(self, lease: Duration) -> Self {
-        Self(Settings { lease: lease.max(Duration::from_millis(10)), ..self.0 })
+        self.with(|it| Settings { lease: lease.max(Duration::from_millis(10)), ..it })
     }
 
     /// Sets the grace period: the maximum delay with which an occurrence still fires under
     /// [`MissedPolicy::Skip`](crate::MissedPolicy::Skip). Default: 60 seconds.
     #[must_use]
     pub fn grace_period(self, grace_period: Duration) -> Self {
-        Self(Settings { grace_period, ..self.0 })
+        self.with(|it| Settings { grace_period, ..it })
     }
 
     /// Sets the maximum number of actions that are performed at the same time. Default: 16.
     #[must_use]
     pub fn max_concurrent(self, actions: usize) -> Self {
-        Self(Settings { max_concurrent: actions.max(1), ..self.0 })
+        self.with(|it| Settings { max_concurrent: actions.max(1), ..it })
     }
 
     /// Sets the number of failures in succession after which a schedule
     /// [fails](crate::ScheduleState::Failed) and stops. Default: 10.
     #[must_use]
     pub fn max_failures(self, failures: u32) -> Self {
-        Self(Settings { max_failures: failures.max(1), ..self.0 })
+        self.with(|it| Settings { max_failures: failures.max(1), ..it })
+    }
+
+    /// Calls a function with each error of the store, also with those that do not end the
+    /// scheduler. Default: does nothing.
+    ///
+    /// | error | consequence |
+    /// |---|---|
+    /// | [`Corrupt`](StoreError::Corrupt) | The schedule does not fire until its record is repaired or deleted; others do. It is reported once for each of its revisions. |
+    /// | others, of a poll | The scheduler polls again after the [interval](Self::poll_interval). |
+    /// | others, of a result | The result is lost, and the occurrence is reported as [interrupted](crate::Outcome::Interrupted). |
+    ///
+    /// ```
+    /// use tool_runtime::records::{Expected, MemoryRecords, Records};
+    /// use tool_runtime::schedule::{Executor, Scheduler};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::records::StoreError> {
+    /// let store = MemoryRecords::new();
+    /// store.save("schedules", "ada/mail", Expected::Absent, "{}", None).await?;
+    /// let scheduler = Scheduler::new(store, |_: &str| Some(Executor::new()))
+    ///     .on_error(|error| println!("{error}"));
+    /// let error = scheduler.fire_due().await.unwrap_err();
+    /// assert!(error.to_string().starts_with("the record of `ada/mail` can't be read"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn on_error(self, observer: impl Fn(&StoreError) + Send + Sync + 'static) -> Self {
+        self.with(|it| Settings { on_error: Arc::new(observer), ..it })
     }
 
     /// Fires due schedules until the future is dropped.
     ///
-    /// `executors` returns the executor of a principal; `None` if the principal has no rights. It
-    /// is called for each occurrence, so revoked rights apply at once.
-    ///
     /// # Errors
-    /// Returns the error of the store if the store has failed ten times in succession.
+    /// Returns the error of the store if ten polls in succession have failed.
     ///
     /// # Cancellation
     /// Actions in progress are cancelled, and reported as interrupted after their lease. Use
     /// [`run_until`](Self::run_until) to wait for them.
     ///
     /// ```
-    /// use tool_runtime::schedule::{Executor, MemorySchedules, Scheduler};
+    /// use tool_runtime::records::MemoryRecords;
+    /// use tool_runtime::schedule::{Executor, Scheduler};
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let schedules = MemorySchedules::new();
-    /// let server = tokio::spawn(async move {
-    ///     Scheduler::new().run(|_: &str| Some(Executor::new()), schedules).await
-    /// });
+    /// let scheduler = Scheduler::new(MemoryRecords::new(), |_: &str| Some(Executor::new()));
+    /// let server = tokio::spawn(async move { scheduler.run().await });
     /// server.abort();
     /// # }
     /// ```
-    pub async fn run(
-        &self,
-        executors: impl Fn(&str) -> Option<Executor> + Send + Sync + 'static,
-        store: impl ScheduleStore + 'static,
-    ) -> Result<(), ScheduleError> {
-        self.run_until(executors, store, pending()).await
+    pub async fn run(&self) -> Result<(), StoreError> {
+        self.run_until(pending()).await
     }
 
     /// Fires due schedules until `stop` completes, and then waits for actions in progress.
@@ -164,22 +208,18 @@ impl Scheduler {
     /// Returns the errors of [`run`](Self::run).
     ///
     /// ```
-    /// use tool_runtime::schedule::{Executor, MemorySchedules, Scheduler};
+    /// use tool_runtime::records::MemoryRecords;
+    /// use tool_runtime::schedule::{Executor, Scheduler};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_runtime::schedule::ScheduleError> {
+    /// # async fn main() -> Result<(), tool_runtime::records::StoreError> {
     /// let stop = async { /* Such as `tokio::signal::ctrl_c().await`. */ };
-    /// let executors = |_: &str| Some(Executor::new());
-    /// Scheduler::new().run_until(executors, MemorySchedules::new(), stop).await
+    /// let scheduler = Scheduler::new(MemoryRecords::new(), |_: &str| Some(Executor::new()));
+    /// scheduler.run_until(stop).await
     /// # }
     /// ```
-    pub async fn run_until(
-        &self,
-        executors: impl Fn(&str) -> Option<Executor> + Send + Sync + 'static,
-        store: impl ScheduleStore + 'static,
-        stop: impl Future<Output = ()>,
-    ) -> Result<(), ScheduleError> {
-        Worker::new(self.0.clone(), executors, store).run_until(stop).await
+    pub async fn run_until(&self, stop: impl Future<Output = ()>) -> Result<(), StoreError> {
+        Worker::new(self).run_until(stop).await
     }
 
     /// Fires the occurrences that are due now, waits for their actions, and returns their number.
@@ -187,38 +227,32 @@ impl Scheduler {
     /// Use it in a program that another scheduler starts, such as cron or a serverless platform.
     ///
     /// # Errors
-    /// Returns the first error of the store, after the actions in progress have ended.
+    /// Returns the first error of the store, after the actions in progress have ended. If a record
+    /// can't be decoded, that is [`StoreError::Corrupt`], after everything else that is due has
+    /// been fired.
     ///
     /// ```
-    /// use tool_runtime::schedule::{Executor, MemorySchedules, Scheduler};
+    /// use tool_runtime::records::MemoryRecords;
+    /// use tool_runtime::schedule::{Executor, Scheduler};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_runtime::schedule::ScheduleError> {
-    /// let executors = |_: &str| Some(Executor::new());
-    /// assert_eq!(Scheduler::new().fire_due(executors, MemorySchedules::new()).await?, 0);
+    /// # async fn main() -> Result<(), tool_runtime::records::StoreError> {
+    /// let scheduler = Scheduler::new(MemoryRecords::new(), |_: &str| Some(Executor::new()));
+    /// assert_eq!(scheduler.fire_due().await?, 0);
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn fire_due(
-        &self,
-        executors: impl Fn(&str) -> Option<Executor> + Send + Sync + 'static,
-        store: impl ScheduleStore + 'static,
-    ) -> Result<usize, ScheduleError> {
-        Worker::new(self.0.clone(), executors, store).fire_due().await
-    }
-}
-
-impl Default for Scheduler {
-    fn default() -> Self {
-        Self::new()
+    pub async fn fire_due(&self) -> Result<usize, StoreError> {
+        Worker::new(self).fire_due().await
     }
 }
 
 impl fmt::Debug for Scheduler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scheduler")
-            .field("poll_interval", &self.0.poll_interval)
-            .field("lease", &self.0.lease)
+            .field("schedules", &self.schedules)
+            .field("poll_interval", &self.settings.poll_interval)
+            .field("lease", &self.settings.lease)
             .finish_non_exhaustive()
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tool_core::records::StoreError;
 
 use super::plan::Rules;
 
@@ -16,6 +17,7 @@ pub(crate) struct Settings {
     pub(crate) lease: Duration,
     pub(crate) grace_period: Duration,
     pub(crate) max_failures: u32,
+    pub(crate) on_error: Arc<dyn Fn(&StoreError) + Send + Sync>,
 }
 
 impl Settings {

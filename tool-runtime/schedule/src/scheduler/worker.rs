@@ -1,20 +1,23 @@
 //! The loop of a scheduler: looks for due records, claims them, and performs their actions.
 
+use std::collections::BTreeMap;
 use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
+use tool_core::records::{CorruptRecord, StoreError};
 
 use super::executor::Executor;
 use super::plan::AttemptResult;
 use super::settings::Settings;
+use super::{Executors, Scheduler};
 use crate::record::{Claim, ScheduleRecord};
-use crate::store::{ScheduleError, ScheduleQuery, ScheduleStore};
+use crate::schedules::{ScheduleQuery, Schedules};
 
 /// The number of failures of the store in succession that end a scheduler.
 const MAX_STORE_FAILURES: u32 = 10;
@@ -32,57 +35,65 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(600);
 /// The number of records that a sweep loads at a time.
 const SWEEP_PAGE: usize = 100;
 
-type Executors = dyn Fn(&str) -> Option<Executor> + Send + Sync;
-
 /// A scheduler at work.
 pub(crate) struct Worker(Arc<Shared>);
 
 struct Shared {
     settings: Settings,
-    executors: Box<Executors>,
-    store: Box<dyn ScheduleStore>,
+    executors: Arc<Executors>,
+    schedules: Schedules,
     /// The random name of this scheduler in claims.
     claimant: String,
+    /// The records that were reported as corrupt, by their keys.
+    corrupt: Mutex<BTreeMap<String, CorruptRecord>>,
+}
+
+/// How long a scheduler waits for the next look.
+struct Wait {
+    most: Duration,
+    /// The counter of the schedules after which a change ends the wait; `None` to wait for none.
+    since: Option<u64>,
 }
 
 impl Worker {
-    pub(crate) fn new(
-        settings: Settings,
-        executors: impl Fn(&str) -> Option<Executor> + Send + Sync + 'static,
-        store: impl ScheduleStore + 'static,
-    ) -> Self {
+    pub(crate) fn new(scheduler: &Scheduler) -> Self {
+        let Scheduler { schedules, executors, settings } = scheduler.clone();
         let claimant = format!("{:032x}", fastrand::u128(..));
-        let (executors, store) = (Box::new(executors), Box::new(store));
-        Self(Arc::new(Shared { settings, executors, store, claimant }))
+        Self(Arc::new(Shared {
+            settings,
+            executors,
+            schedules,
+            claimant,
+            corrupt: Mutex::default(),
+        }))
     }
 
-    pub(crate) async fn run_until(
-        &self,
-        stop: impl Future<Output = ()>,
-    ) -> Result<(), ScheduleError> {
+    pub(crate) async fn run_until(&self, stop: impl Future<Output = ()>) -> Result<(), StoreError> {
         let mut stop = pin!(stop);
         let mut tasks = JoinSet::new();
         let (mut failures, mut last_sweep) = (0, None::<Instant>);
         loop {
             let is_sweep_due = last_sweep.is_none_or(|at| at.elapsed() >= SWEEP_INTERVAL);
-            if is_sweep_due {
-                last_sweep = Some(Instant::now());
-            }
             let wait = match self.look(is_sweep_due, &mut tasks).await {
                 Ok(wait) => {
                     failures = 0;
+                    if is_sweep_due {
+                        last_sweep = Some(Instant::now());
+                    }
                     wait
                 }
                 Err(error) => {
+                    (self.0.settings.on_error)(&error);
                     failures += 1;
                     if failures >= MAX_STORE_FAILURES {
                         while tasks.join_next().await.is_some() {}
                         return Err(error);
                     }
-                    self.0.settings.poll_interval
+                    Wait { most: self.0.settings.poll_interval, since: None }
                 }
             };
-            if is_stopped(stop.as_mut(), next_event(&mut tasks, wait)).await {
+            let event = self.0.next_event(&mut tasks, wait);
+            if is_first(stop.as_mut(), pin!(event)).await {
                 break;
             }
         }
@@ -90,7 +101,7 @@ impl Worker {
         Ok(())
     }
 
-    pub(crate) async fn fire_due(&self) -> Result<usize, ScheduleError> {
+    pub(crate) async fn fire_due(&self) -> Result<usize, StoreError> {
         let now = self.0.settings.now();
         let (mut tasks, mut count) = (JoinSet::new(), 0);
         let mut result = self.sweep(&mut tasks).await;
@@ -105,43 +116,44 @@ impl Worker {
         while tasks.join_next().await.is_some() {
             count += 1;
         }
-        result.map(|()| count)
+        if let Err(error) = &result {
+            (self.0.settings.on_error)(error);
+        }
+        result?;
+        match self.0.corrupt.lock().unwrap_or_else(PoisonError::into_inner).values().next() {
+            Some(corrupt) => Err(corrupt.clone().into()),
+            None => Ok(count),
+        }
     }
 
-    /// Claims what is due, and returns the time until the next look.
-    async fn look(
-        &self,
-        is_sweep_due: bool,
-        tasks: &mut JoinSet<()>,
-    ) -> Result<Duration, ScheduleError> {
+    /// Claims what is due, and returns how long to wait for the next look.
+    async fn look(&self, is_sweep_due: bool, tasks: &mut JoinSet<()>) -> Result<Wait, StoreError> {
         if is_sweep_due {
             self.sweep(tasks).await?;
         }
         let settings = &self.0.settings;
         self.claim_due(settings.now(), tasks).await?;
         if tasks.len() >= settings.max_concurrent {
-            return Ok(settings.poll_interval);
+            return Ok(Wait { most: settings.poll_interval, since: None });
         }
         let now = settings.now();
         let interval =
             SignedDuration::try_from(settings.poll_interval).unwrap_or(SignedDuration::MAX);
         let horizon = now.saturating_add(interval).unwrap_or(Timestamp::MAX);
-        let next = self.0.store.due(horizon, 1).await?;
-        let wakes_at = next.first().and_then(ScheduleRecord::wake_at).unwrap_or(horizon);
-        let wait = Duration::try_from(wakes_at.duration_since(now)).unwrap_or_default();
-        Ok(wait.clamp(Duration::from_millis(1), settings.poll_interval))
+        let next = self.0.schedules.due(horizon, 1).await?;
+        let wakes_at = next.records.first().and_then(ScheduleRecord::wake_at).unwrap_or(horizon);
+        let most = Duration::try_from(wakes_at.duration_since(now)).unwrap_or_default();
+        let most = most.clamp(Duration::from_millis(1), settings.poll_interval);
+        Ok(Wait { most, since: Some(next.counter) })
     }
 
     /// Claims the records that are due by this time, as far as there are places for actions.
-    async fn claim_due(
-        &self,
-        time: Timestamp,
-        tasks: &mut JoinSet<()>,
-    ) -> Result<(), ScheduleError> {
+    async fn claim_due(&self, time: Timestamp, tasks: &mut JoinSet<()>) -> Result<(), StoreError> {
         while let free @ 1.. = self.0.settings.max_concurrent.saturating_sub(tasks.len()) {
-            let due = self.0.store.due(time, free).await?;
+            let due = self.0.schedules.due(time, free).await?;
+            self.0.report(due.corrupt);
             let mut has_changed = false;
-            for record in due {
+            for record in due.records {
                 has_changed |= self.claim(record, tasks).await?;
             }
             if !has_changed {
@@ -151,19 +163,21 @@ impl Worker {
         Ok(())
     }
 
-    /// Examines all records for times that a wrong clock has set.
-    async fn sweep(&self, tasks: &mut JoinSet<()>) -> Result<(), ScheduleError> {
-        let mut after: Option<(String, String)> = None;
+    /// Examines all records: for times that a wrong clock has set, and for corrupt ones.
+    async fn sweep(&self, tasks: &mut JoinSet<()>) -> Result<(), StoreError> {
+        let mut after = None;
         loop {
-            let mut query = ScheduleQuery::all().limit(SWEEP_PAGE);
-            query.after = after.as_ref().map(|(principal, name)| (&**principal, &**name));
-            let page = self.0.store.list(query).await?;
-            let Some(last) = page.last() else { return Ok(()) };
-            after = Some((last.schedule.principal.clone(), last.schedule.name.clone()));
+            let query = ScheduleQuery::all().after(after).limit(SWEEP_PAGE);
+            let page = self.0.schedules.list(query).await?;
+            self.0.report(page.corrupt);
             let (now, rules) = (self.0.settings.now(), self.0.settings.rules());
-            for record in page.into_iter().filter(|it| it.is_ahead(now, rules)) {
+            for record in page.records.into_iter().filter(|it| it.is_ahead(now, rules)) {
                 self.claim(record, tasks).await?;
             }
+            if page.end.is_none() {
+                return Ok(());
+            }
+            after = page.end;
         }
     }
 
@@ -173,7 +187,7 @@ impl Worker {
         &self,
         mut record: ScheduleRecord,
         tasks: &mut JoinSet<()>,
-    ) -> Result<bool, ScheduleError> {
+    ) -> Result<bool, StoreError> {
         let shared = &self.0;
         let before = record.clone();
         let executor = (shared.executors)(&record.schedule.principal);
@@ -184,7 +198,7 @@ impl Worker {
         if record == before {
             return Ok(false);
         }
-        match shared.store.save(&record).await {
+        match shared.schedules.save(&record).await {
             Ok(_) => {}
             // Another scheduler was faster.
             Err(error) if error.is_conflict() => return Ok(true),
@@ -198,6 +212,39 @@ impl Worker {
 }
 
 impl Shared {
+    /// Reports each corrupt record once.
+    fn report(&self, found: Vec<CorruptRecord>) {
+        for corrupt in found {
+            let (key, revision) = (corrupt.key.clone(), corrupt.revision);
+            let mut reported = self.corrupt.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = reported.insert(key, corrupt.clone());
+            drop(reported);
+            if before.is_none_or(|before| before.revision != revision) {
+                (self.settings.on_error)(&corrupt.into());
+            }
+        }
+    }
+
+    /// Waits until an action ends or a schedule changes, or for some time.
+    async fn next_event(&self, tasks: &mut JoinSet<()>, wait: Wait) {
+        let ended = async {
+            if tasks.join_next().await.is_none() {
+                pending::<()>().await;
+            }
+        };
+        let changed = async {
+            // The next look fails as well if the store has failed.
+            let is_changed = match wait.since {
+                Some(since) => self.schedules.changed(since).await.is_ok(),
+                None => false,
+            };
+            if !is_changed {
+                pending::<()>().await;
+            }
+        };
+        _ = timeout(wait.most, is_first(pin!(ended), pin!(changed))).await;
+    }
+
     /// Performs the action of a claimed occurrence, and saves its result.
     async fn fire(
         self: Arc<Self>,
@@ -244,24 +291,35 @@ impl Shared {
 
     /// Changes the stored record. The change returns whether it has to be saved.
     async fn update(&self, key: &(String, String), change: impl Fn(&mut ScheduleRecord) -> bool) {
+        let mut last = None;
         for attempt in 0..MAX_SAVES {
             match self.try_update(key, &change).await {
                 Ok(()) => return,
-                Err(error) if error.is_conflict() => tokio::task::yield_now().await,
-                Err(_) => sleep(SAVE_DELAY * attempt).await,
+                Err(error) => {
+                    let is_conflict = error.is_conflict();
+                    last = Some(error);
+                    if is_conflict {
+                        tokio::task::yield_now().await;
+                    } else {
+                        sleep(SAVE_DELAY * attempt).await;
+                    }
+                }
             }
         }
         // The claim ends with its lease, and the occurrence is reported as interrupted.
+        if let Some(error) = last {
+            (self.settings.on_error)(&error);
+        }
     }
 
     async fn try_update(
         &self,
         (principal, name): &(String, String),
         change: impl Fn(&mut ScheduleRecord) -> bool,
-    ) -> Result<(), ScheduleError> {
-        let Some(mut record) = self.store.load(principal, name).await? else { return Ok(()) };
+    ) -> Result<(), StoreError> {
+        let Some(mut record) = self.schedules.load(principal, name).await? else { return Ok(()) };
         if change(&mut record) {
-            self.store.save(&record).await?;
+            self.schedules.save(&record).await?;
         }
         Ok(())
     }
@@ -271,25 +329,14 @@ fn failed(error: String) -> AttemptResult {
     AttemptResult::Failed { error, is_retryable: false }
 }
 
-/// Waits until an action ends, at most this time.
-async fn next_event(tasks: &mut JoinSet<()>, wait: Duration) {
-    let ended = async {
-        if tasks.join_next().await.is_none() {
-            pending::<()>().await;
-        }
-    };
-    _ = timeout(wait, ended).await;
-}
-
 /// Waits for either future, and returns whether it is the first.
-async fn is_stopped(
-    mut stop: Pin<&mut impl Future<Output = ()>>,
-    event: impl Future<Output = ()>,
+async fn is_first(
+    mut first: Pin<&mut impl Future<Output = ()>>,
+    mut second: Pin<&mut impl Future<Output = ()>>,
 ) -> bool {
-    let mut event = pin!(event);
-    poll_fn(|context| match stop.as_mut().poll(context) {
+    poll_fn(|context| match first.as_mut().poll(context) {
         Poll::Ready(()) => Poll::Ready(true),
-        Poll::Pending => event.as_mut().poll(context).map(|()| false),
+        Poll::Pending => second.as_mut().poll(context).map(|()| false),
     })
     .await
 }

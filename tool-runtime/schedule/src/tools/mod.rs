@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use tool_core::records::{Expected, Position, StoreError};
 use tool_core::{OutputFormat, RunContext, ToolContext, ToolError, ToolErrorKind, tool};
 
 use crate::definition::Schedule;
 use crate::record::{ScheduleRecord, ScheduleState};
 use crate::scheduler::executor::PRINCIPAL;
-use crate::store::{ScheduleError, ScheduleQuery, ScheduleStore};
+use crate::schedules::{ScheduleQuery, Schedules, key};
 use arguments::{ActionArguments, Missed, Problems, Sessions, TimingArguments};
 use rows::ScheduleRow;
 use tool_core::__workspace::Rows;
@@ -49,14 +50,14 @@ type MayUse = dyn Fn(&str, &str) -> bool + Send + Sync;
 ///
 /// ```
 /// use tool_runtime::dispatch::Permissions;
-/// use tool_runtime::schedule::{MemorySchedules, ScheduleTools};
+/// use tool_runtime::records::MemoryRecords;
+/// use tool_runtime::schedule::ScheduleTools;
 /// use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let now = "2027-03-26T12:00:00Z".parse()?;
-/// let store = MemorySchedules::new();
-/// let tools = ScheduleTools::new(store, "ada")
+/// let tools = ScheduleTools::new(MemoryRecords::new(), "ada")
 ///     .zone("Europe/Oslo")
 ///     .sessions(|principal, session| session == principal)
 ///     .clock(move || now);
@@ -79,7 +80,7 @@ type MayUse = dyn Fn(&str, &str) -> bool + Send + Sync;
 /// ```
 #[derive(Clone)]
 pub struct ScheduleTools {
-    store: Arc<dyn ScheduleStore>,
+    schedules: Schedules,
     principal: Arc<PrincipalOf>,
     clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     zone: String,
@@ -90,7 +91,7 @@ pub struct ScheduleTools {
 
 impl ScheduleTools {
     /// Creates the tools for a program with one principal.
-    pub fn new(store: impl ScheduleStore + 'static, principal: impl Into<String>) -> Self {
+    pub fn new(store: impl Into<Schedules>, principal: impl Into<String>) -> Self {
         let principal = principal.into();
         Self::for_principals(store, move |_| Some(principal.clone()))
     }
@@ -101,12 +102,13 @@ impl ScheduleTools {
     ///
     /// ```
     /// use tool_runtime::agent::Prompt;
-    /// use tool_runtime::schedule::{MemorySchedules, PRINCIPAL, ScheduleTools};
+    /// use tool_runtime::records::MemoryRecords;
+    /// use tool_runtime::schedule::{PRINCIPAL, ScheduleTools};
     ///
-    /// let tools = ScheduleTools::from_metadata(MemorySchedules::new());
+    /// let tools = ScheduleTools::from_metadata(MemoryRecords::new());
     /// let prompt = Prompt::from("Remind me at nine.").metadata(PRINCIPAL, "ada");
     /// ```
-    pub fn from_metadata(store: impl ScheduleStore + 'static) -> Self {
+    pub fn from_metadata(store: impl Into<Schedules>) -> Self {
         Self::for_principals(store, |run| {
             let principal = run.metadata().get(PRINCIPAL)?.as_str()?;
             (!principal.is_empty()).then(|| principal.to_owned())
@@ -114,11 +116,11 @@ impl ScheduleTools {
     }
 
     fn for_principals(
-        store: impl ScheduleStore + 'static,
+        store: impl Into<Schedules>,
         principal: impl Fn(&RunContext<'_>) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         Self {
-            store: Arc::new(store),
+            schedules: store.into(),
             principal: Arc::new(principal),
             clock: Arc::new(Timestamp::now),
             zone: "UTC".into(),
@@ -150,9 +152,10 @@ impl ScheduleTools {
     /// If several principals share a store of sessions, allow only those of the principal.
     ///
     /// ```
-    /// use tool_runtime::schedule::{MemorySchedules, ScheduleTools};
+    /// use tool_runtime::records::MemoryRecords;
+    /// use tool_runtime::schedule::ScheduleTools;
     ///
-    /// let tools = ScheduleTools::from_metadata(MemorySchedules::new());
+    /// let tools = ScheduleTools::from_metadata(MemoryRecords::new());
     /// let tools = tools.sessions(|principal, session| {
     ///     session.split_once('/').is_some_and(|(owner, _)| owner == principal)
     /// });
@@ -181,58 +184,52 @@ impl ScheduleTools {
         })
     }
 
-    /// Returns whether the principal has a schedule of this name.
+    /// Returns whether the principal has a schedule of this name, which may be one that can't be
+    /// decoded.
     async fn exists(&self, name: &str, principal: &str) -> Result<bool, ToolError> {
-        match self.store.load(principal, name).await {
+        match self.schedules.load(principal, name).await {
             Ok(record) => Ok(record.is_some()),
-            Err(ScheduleError::CorruptRecord { .. }) => Ok(true),
+            Err(StoreError::Corrupt { .. }) => Ok(true),
             Err(error) => Err(unavailable(error)),
         }
     }
 
-    /// Returns the stored revision of a schedule, which may be one that can't be decoded.
-    async fn revision(&self, name: &str, principal: &str) -> Result<u64, ToolError> {
-        if let Err(ScheduleError::CorruptRecord { .. }) = self.store.load(principal, name).await {
-            let query = ScheduleQuery::all().principal(principal);
-            let corrupt = self.store.list_corrupt(query).await.map_err(unavailable)?;
-            if let Some(corrupt) = corrupt.into_iter().find(|it| it.name == name) {
-                return Ok(corrupt.revision);
-            }
-        }
-        self.load(name, principal).await.map(|record| record.revision)
-    }
-
     /// Loads a schedule of the principal.
     async fn load(&self, name: &str, principal: &str) -> Result<ScheduleRecord, ToolError> {
-        match self.store.load(principal, name).await {
-            Ok(Some(record)) => return Ok(record),
-            Ok(None) => {}
-            Err(ScheduleError::CorruptRecord { .. }) => {
+        match self.schedules.load(principal, name).await {
+            Ok(Some(record)) => Ok(record),
+            Ok(None) => Err(self.missing(name, principal).await),
+            Err(StoreError::Corrupt { .. }) => {
                 let text = format!(
                     "The schedule `{name}` can't be read: it is damaged, or a newer version of the \
                      program wrote it. Ask before you delete it."
                 );
-                return Err(ToolError::new(ToolErrorKind::Failed, text));
+                Err(ToolError::new(ToolErrorKind::Failed, text))
             }
-            Err(error) => return Err(unavailable(error)),
+            Err(error) => Err(unavailable(error)),
         }
+    }
+
+    /// Returns the error for a name that the principal has no schedule of.
+    async fn missing(&self, name: &str, principal: &str) -> ToolError {
         let query = ScheduleQuery::all().principal(principal).limit(PAGE);
-        let records = self.store.list(query).await.map_err(unavailable)?;
-        let names: Vec<_> = records.iter().map(|it| it.schedule.name.as_str()).collect();
+        let list = match self.schedules.list(query).await {
+            Ok(list) => list,
+            Err(error) => return unavailable(error),
+        };
+        let names: Vec<_> = list.records.iter().map(|it| it.schedule.name.as_str()).collect();
         let advice = match names.as_slice() {
             [] => "there are no schedules".to_owned(),
             names => format!("the schedules are `{}`", names.join("`, `")),
         };
-        Err(ToolError::new(
-            ToolErrorKind::Failed,
-            format!("There is no schedule `{name}`: {advice}."),
-        ))
+        let text = format!("There is no schedule `{name}`: {advice}.");
+        ToolError::new(ToolErrorKind::Failed, text)
     }
 }
 
 impl fmt::Debug for ScheduleTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScheduleTools").field("store", &self.store).finish_non_exhaustive()
+        f.debug_struct("ScheduleTools").field("schedules", &self.schedules).finish_non_exhaustive()
     }
 }
 
@@ -287,7 +284,8 @@ impl ScheduleTools {
             problems.push(name_exists(&name));
         }
         let query = ScheduleQuery::all().principal(&principal).limit(self.max_schedules);
-        let count = self.store.list(query).await.map_err(unavailable)?.len();
+        let list = self.schedules.list(query).await.map_err(unavailable)?;
+        let count = list.records.len() + list.corrupt.len();
         if count >= self.max_schedules {
             problems.push(format!("There are {count} schedules already: delete one first."));
         }
@@ -298,7 +296,7 @@ impl ScheduleTools {
         let mut schedule = Schedule::new(name, timing, action, principal).max_retries(retries);
         schedule.missed = missed.map(Into::into).unwrap_or_default();
         let record = ScheduleRecord::new(schedule, now).map_err(|error| invalid(&error))?;
-        match self.store.save(&record).await {
+        match self.schedules.save(&record).await {
             Ok(_) => row(&record, output),
             // Another run has created it meanwhile.
             Err(error) if error.is_conflict() => {
@@ -318,12 +316,15 @@ impl ScheduleTools {
         ctx: &ToolContext,
     ) -> Result<Rows<ScheduleRow>, ToolError> {
         let principal = self.principal(ctx)?;
-        let mut query = ScheduleQuery::all().principal(&principal).limit(PAGE + 1);
-        query.after = after.as_deref().map(|name| (principal.as_str(), name));
-        let records = self.store.list(query).await.map_err(unavailable)?;
-        let corrupt = self.store.list_corrupt(query).await.map_err(unavailable)?;
-        let rows = records.iter().map(ScheduleRow::new);
-        let mut rows: Vec<_> = rows.chain(corrupt.iter().map(ScheduleRow::corrupt)).collect();
+        let after = after.map(|name| Position::new(key(&principal, &name), None));
+        let query = ScheduleQuery::all().principal(&principal).after(after).limit(PAGE + 1);
+        let list = self.schedules.list(query).await.map_err(unavailable)?;
+        let beginning = key(&principal, "");
+        let corrupt = list.corrupt.iter().map(|it| {
+            let name = it.key.strip_prefix(&beginning).unwrap_or(&it.key);
+            ScheduleRow::corrupt(name, &it.reason)
+        });
+        let mut rows: Vec<_> = list.records.iter().map(ScheduleRow::new).chain(corrupt).collect();
         rows.sort_by(|left, right| left.name().cmp(right.name()));
         let count = rows.len() as u64;
         rows.truncate(PAGE);
@@ -409,7 +410,7 @@ impl ScheduleTools {
                 }
                 _ => {}
             }
-            match self.store.save(&record).await {
+            match self.schedules.save(&record).await {
                 Ok(_) => return row(&record, output),
                 // A scheduler has claimed it, or has saved a result.
                 Err(error) if error.is_conflict() => record = self.load(&name, &principal).await?,
@@ -428,15 +429,12 @@ impl ScheduleTools {
         ctx: &ToolContext,
     ) -> Result<String, ToolError> {
         let principal = self.principal(ctx)?;
-        for _ in 0..MAX_SAVES {
-            let revision = self.revision(&name, &principal).await?;
-            match self.store.delete(&principal, &name, revision).await {
-                Ok(()) => return Ok(format!("Deleted the schedule `{name}`.")),
-                Err(error) if error.is_conflict() => {}
-                Err(error) => return Err(unavailable(error)),
-            }
+        if !self.exists(&name, &principal).await? {
+            return Err(self.missing(&name, &principal).await);
         }
-        Err(busy(&name))
+        let deleted = self.schedules.delete(&principal, &name, Expected::Any).await;
+        deleted.map_err(unavailable)?;
+        Ok(format!("Deleted the schedule `{name}`."))
     }
 }
 
@@ -448,7 +446,7 @@ fn name_exists(name: &str) -> String {
     format!("`name`: `{name}` exists already; use another name.")
 }
 
-fn unavailable(error: ScheduleError) -> ToolError {
+fn unavailable(error: StoreError) -> ToolError {
     let text = "The schedules are not available at the moment.";
     ToolError::new(ToolErrorKind::Unavailable, text).with_source(error)
 }

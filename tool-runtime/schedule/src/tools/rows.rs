@@ -7,7 +7,6 @@ use serde::Serialize;
 use tool_core::Row;
 
 use crate::record::{ScheduleRecord, ScheduleState};
-use crate::store::CorruptSchedule;
 use crate::timing::zone::zone;
 
 /// The number of occurrences that are shown.
@@ -61,10 +60,10 @@ impl ScheduleRow {
     }
 
     /// Creates the row of a record that can't be decoded.
-    pub(crate) fn corrupt(schedule: &CorruptSchedule) -> Self {
+    pub(crate) fn corrupt(name: &str, reason: &str) -> Self {
         Self {
-            name: schedule.name.clone(),
-            state: format!("unreadable: {}", schedule.reason),
+            name: name.to_owned(),
+            state: format!("unreadable: {reason}"),
             times: None,
             action: None,
             next: Vec::new(),

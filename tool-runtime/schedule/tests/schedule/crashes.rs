@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use tool_runtime::schedule::jiff::{SignedDuration, Timestamp};
 use tool_runtime::schedule::{
-    Action, Executor, MissedPolicy, Outcome, Schedule, ScheduleQuery, ScheduleRecord,
-    ScheduleStore, Scheduler, Timing,
+    Action, Executor, MissedPolicy, Outcome, Schedule, ScheduleQuery, ScheduleRecord, Scheduler,
+    Schedules, Timing,
 };
 use tool_runtime::{Dispatcher, Registry, ToolContext, ToolError, tool, tools};
 
@@ -37,8 +37,8 @@ fn clock(start: Timestamp) -> impl Fn() -> Timestamp + Send + Sync + Clone {
     move || start + Timestamp::now().duration_since(start) * SPEED
 }
 
-fn scheduler(start: Timestamp) -> Scheduler {
-    Scheduler::new()
+fn scheduler(folder: &Path, store: Schedules, start: Timestamp) -> Scheduler {
+    Scheduler::new(store, executors(folder))
         .clock(clock(start))
         .poll_interval(Duration::from_millis(20))
         // 300 ms of the clock of the system.
@@ -78,9 +78,8 @@ async fn child_fires_schedules_until_it_is_killed() {
     let folder = Path::new(&folder);
     let start: Timestamp = std::env::var(START).unwrap().parse().unwrap();
     // Ends by itself if the parent has ended.
-    let scheduler = scheduler(start);
-    let run = scheduler.run(executors(folder), open_store(folder).await);
-    _ = tokio::time::timeout(Duration::from_secs(60), run).await;
+    let scheduler = scheduler(folder, open_store(folder).await, start);
+    _ = tokio::time::timeout(Duration::from_secs(60), scheduler.run()).await;
 }
 
 fn spawn(folder: &Path, start: Timestamp) -> Child {
@@ -100,6 +99,13 @@ fn spawn(folder: &Path, start: Timestamp) -> Child {
 /// The outcomes of the occurrences of each schedule, by their time. An interrupted one may be
 /// corrected later.
 type Outcomes = HashMap<String, BTreeMap<Timestamp, Outcome>>;
+
+/// Loads all records, none of which may be damaged.
+async fn stored(store: &Schedules) -> Vec<ScheduleRecord> {
+    let list = store.list(ScheduleQuery::all()).await.unwrap();
+    assert_eq!(list.corrupt, []);
+    list.records
+}
 
 fn collect(records: &[ScheduleRecord], outcomes: &mut Outcomes) {
     for record in records {
@@ -136,7 +142,7 @@ async fn kill_repeatedly(kills: usize) {
         assert!(!child.wait().unwrap().success(), "the process ended before it was killed");
         *child = spawn(&path, start);
         if kill % 20 == 0 {
-            collect(&store.list(ScheduleQuery::all()).await.unwrap(), &mut outcomes);
+            collect(&stored(&store).await, &mut outcomes);
         }
     }
     for child in &mut children {
@@ -145,8 +151,8 @@ async fn kill_repeatedly(kills: usize) {
     }
     // All claims end.
     thread::sleep(Duration::from_millis(700));
-    scheduler(start).fire_due(executors(&path), open_store(&path).await).await.unwrap();
-    let records = store.list(ScheduleQuery::all()).await.unwrap();
+    scheduler(&path, open_store(&path).await, start).fire_due().await.unwrap();
+    let records = stored(&store).await;
     collect(&records, &mut outcomes);
     check(&path, &records, &outcomes);
 }

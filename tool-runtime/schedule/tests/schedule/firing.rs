@@ -5,12 +5,11 @@ use std::time::Duration;
 use tokio::time::{Instant, advance, sleep};
 use tool_runtime::schedule::jiff::{SignedDuration, Timestamp};
 use tool_runtime::schedule::{
-    Action, MemorySchedules, Outcome, Schedule, ScheduleRecord, ScheduleState, ScheduleStore,
-    Scheduler, SqliteSchedules, Timing,
+    Action, Outcome, Schedule, ScheduleRecord, ScheduleState, Scheduler, Schedules, Timing,
 };
 use tool_runtime::store::Sqlite;
 
-use super::fixture::{Clock, Folder, Log, create, executors, load, time};
+use super::fixture::{Clock, Folder, Log, create, executors, in_memory, load, time};
 
 const START: &str = "2027-01-01T00:00:00Z";
 
@@ -19,9 +18,10 @@ fn in_an_hour() -> Timing {
 }
 
 /// Returns a scheduler whose clock follows the clock of tokio, which tests pause.
-fn paced_scheduler() -> Scheduler {
+fn paced_scheduler(store: &Schedules, log: &Log) -> Scheduler {
     let (start, started_at) = (time(START), Instant::now());
-    Scheduler::new().clock(move || start + SignedDuration::try_from(started_at.elapsed()).unwrap())
+    Scheduler::new(store.clone(), executors(log))
+        .clock(move || start + SignedDuration::try_from(started_at.elapsed()).unwrap())
 }
 
 #[tokio::test]
@@ -33,12 +33,12 @@ async fn safe_calls_are_retried_and_others_are_not() {
         ("fail", 5, 1, "failed: the desk is locked"),
         ("missing", 5, 0, "failed: "),
     ] {
-        let (store, log) = (MemorySchedules::new(), Log::default());
+        let (store, log) = (in_memory(), Log::default());
         let clock = Clock::at(START);
         create(&store, clock.now(), in_an_hour(), tool, |it| it.max_retries(retries)).await;
         clock.set("2027-01-01T01:00:00Z");
         for _ in 0..10 {
-            clock.scheduler().fire_due(executors(&log), store.clone()).await.unwrap();
+            clock.scheduler(&store, executors(&log)).fire_due().await.unwrap();
             clock.set_time(clock.now() + SignedDuration::from_secs(60));
         }
         assert_eq!(log.take().len(), expected_calls, "{tool} {retries}");
@@ -51,7 +51,7 @@ async fn safe_calls_are_retried_and_others_are_not() {
 
 #[tokio::test]
 async fn retry_waits_longer_after_each_attempt() {
-    let (store, log) = (MemorySchedules::new(), Log::default());
+    let (store, log) = (in_memory(), Log::default());
     let clock = Clock::at(START);
     create(&store, clock.now(), in_an_hour(), "read", |it| it.max_retries(2)).await;
     for (now, expected_calls) in [
@@ -62,7 +62,7 @@ async fn retry_waits_longer_after_each_attempt() {
         ("2027-01-01T01:01:30Z", 3),
     ] {
         clock.set(now);
-        clock.scheduler().fire_due(executors(&log), store.clone()).await.unwrap();
+        clock.scheduler(&store, executors(&log)).fire_due().await.unwrap();
         let record = load(&store).await;
         let calls = match record.history.first().map(|entry| &entry.outcome) {
             Some(Outcome::Fired { attempts, .. }) => *attempts,
@@ -77,22 +77,20 @@ async fn dropped_scheduler_leaves_an_interrupted_occurrence_that_is_not_repeated
     for (tool, retries, expected_calls) in
         [("write_on", 5, 1), ("read_on", 0, 1), ("read_on", 1, 2)]
     {
-        let (store, log) = (MemorySchedules::new(), Log::default());
-        let scheduler = paced_scheduler();
+        let (store, log) = (in_memory(), Log::default());
+        let scheduler = paced_scheduler(&store, &log);
         create(&store, time(START), in_an_hour(), tool, |it| it.max_retries(retries)).await;
         let mut calls = 0;
         // Each scheduler ends while it fires, after half an hour of extensions of the lease.
         for _ in 0..3 {
-            let run = scheduler.run(executors(&log), store.clone());
+            let run = scheduler.run();
             let hours = Duration::from_secs(2 * 3600);
             assert!(tokio::time::timeout(hours, run).await.is_err());
             calls += log.take().len();
             advance(Duration::from_secs(61)).await;
         }
         assert_eq!(calls, expected_calls, "{tool} {retries}");
-        let run =
-            scheduler.run_until(executors(&log), store.clone(), sleep(Duration::from_secs(10)));
-        run.await.unwrap();
+        scheduler.run_until(sleep(Duration::from_secs(10))).await.unwrap();
         let record = load(&store).await;
         let outcomes: Vec<_> = record.history.iter().map(|entry| entry.outcome.clone()).collect();
         assert_eq!(outcomes, [Outcome::Interrupted { attempts: expected_calls as u32 }], "{tool}");
@@ -102,14 +100,11 @@ async fn dropped_scheduler_leaves_an_interrupted_occurrence_that_is_not_repeated
 
 #[tokio::test(start_paused = true)]
 async fn extended_lease_keeps_other_schedulers_from_firing() {
-    let (store, log) = (MemorySchedules::new(), Log::default());
-    let scheduler = paced_scheduler();
+    let (store, log) = (in_memory(), Log::default());
+    let scheduler = paced_scheduler(&store, &log);
     create(&store, time(START), in_an_hour(), "write_long", |it| it).await;
     let stop = || sleep(Duration::from_secs(2 * 3600));
-    let (first, second) = tokio::join!(
-        scheduler.run_until(executors(&log), store.clone(), stop()),
-        scheduler.run_until(executors(&log), store.clone(), stop()),
-    );
+    let (first, second) = tokio::join!(scheduler.run_until(stop()), scheduler.run_until(stop()),);
     first.and(second).unwrap();
     assert_eq!(log.take(), ["2027-01-01T01:00:00Z"]);
     let record = load(&store).await;
@@ -120,20 +115,21 @@ async fn extended_lease_keeps_other_schedulers_from_firing() {
 
 #[tokio::test(start_paused = true)]
 async fn stopped_scheduler_waits_for_its_actions() {
-    let (store, log) = (MemorySchedules::new(), Log::default());
-    let scheduler = paced_scheduler();
+    let (store, log) = (in_memory(), Log::default());
+    let scheduler = paced_scheduler(&store, &log);
     create(&store, time(START), in_an_hour(), "write_long", |it| it).await;
     let stop = sleep(Duration::from_secs(3660));
-    scheduler.run_until(executors(&log), store.clone(), stop).await.unwrap();
+    scheduler.run_until(stop).await.unwrap();
     assert_eq!(load(&store).await.history[0].outcome.to_string(), "fired: written");
 }
 
 #[tokio::test(start_paused = true)]
 async fn running_scheduler_fires_at_the_time_also_what_is_created_later() {
-    let (store, log) = (MemorySchedules::new(), Log::default());
-    let scheduler = paced_scheduler();
+    let (store, log) = (in_memory(), Log::default());
+    // The store reports the change.
+    let scheduler = paced_scheduler(&store, &log).poll_interval(Duration::from_secs(3600));
     let each_minute = Timing::every(Duration::from_secs(60), time("2027-01-01T00:00:10Z")).unwrap();
-    let run = scheduler.run_until(executors(&log), store.clone(), sleep(Duration::from_secs(200)));
+    let run = scheduler.run_until(sleep(Duration::from_secs(200)));
     let created = async {
         sleep(Duration::from_secs(2)).await;
         create(&store, time("2027-01-01T00:00:02Z"), each_minute, "note", |it| it).await;
@@ -154,13 +150,13 @@ async fn running_scheduler_fires_at_the_time_also_what_is_created_later() {
 
 #[tokio::test]
 async fn failures_in_succession_stop_the_schedule_until_it_is_resumed() {
-    let (store, log) = (MemorySchedules::new(), Log::default());
+    let (store, log) = (in_memory(), Log::default());
     let clock = Clock::at(START);
     let hourly = Timing::cron("0 * * * *", "UTC").unwrap();
     create(&store, clock.now(), hourly, "fail", |it| it).await;
     for _ in 0..20 {
         clock.set_time(clock.now() + SignedDuration::from_hours(1));
-        clock.scheduler().max_failures(3).fire_due(executors(&log), store.clone()).await.unwrap();
+        clock.scheduler(&store, executors(&log)).max_failures(3).fire_due().await.unwrap();
     }
     assert_eq!(log.take().len(), 3);
     let mut record = load(&store).await;
@@ -168,13 +164,13 @@ async fn failures_in_succession_stop_the_schedule_until_it_is_resumed() {
     record.resume(clock.now()).unwrap();
     store.save(&record).await.unwrap();
     clock.set_time(clock.now() + SignedDuration::from_hours(1));
-    clock.scheduler().fire_due(executors(&log), store.clone()).await.unwrap();
+    clock.scheduler(&store, executors(&log)).fire_due().await.unwrap();
     assert_eq!(log.take().len(), 1);
 }
 
 #[tokio::test]
 async fn paused_schedule_does_not_fire_and_misses_nothing() {
-    let (store, log) = (MemorySchedules::new(), Log::default());
+    let (store, log) = (in_memory(), Log::default());
     let clock = Clock::at(START);
     let hourly = Timing::cron("0 * * * *", "UTC").unwrap();
     create(&store, clock.now(), hourly, "note", |it| it).await;
@@ -182,11 +178,11 @@ async fn paused_schedule_does_not_fire_and_misses_nothing() {
     record.pause();
     record.revision = store.save(&record).await.unwrap();
     clock.set("2027-01-01T05:30:00Z");
-    assert_eq!(clock.scheduler().fire_due(executors(&log), store.clone()).await.unwrap(), 0);
+    assert_eq!(clock.scheduler(&store, executors(&log)).fire_due().await.unwrap(), 0);
     record.resume(clock.now()).unwrap();
     store.save(&record).await.unwrap();
     clock.set("2027-01-01T06:00:00Z");
-    clock.scheduler().fire_due(executors(&log), store.clone()).await.unwrap();
+    clock.scheduler(&store, executors(&log)).fire_due().await.unwrap();
     assert_eq!(log.take(), ["2027-01-01T06:00:00Z"]);
     assert_eq!(load(&store).await.counts.missed, 0);
 }
@@ -195,8 +191,10 @@ async fn paused_schedule_does_not_fire_and_misses_nothing() {
 async fn each_occurrence_is_fired_by_one_of_many_schedulers() {
     let folder = Folder::new();
     let (clock, log) = (Clock::at(START), Log::default());
-    let open =
-        async || SqliteSchedules::open(&Sqlite::open(folder.file()).await.unwrap()).await.unwrap();
+    let open = async || {
+        let file = Sqlite::open(folder.file()).await.unwrap();
+        Schedules::new(file.records().await.unwrap())
+    };
     let store = open().await;
     for number in 0..40 {
         let at = clock.now() + SignedDuration::from_secs(number + 1);
@@ -207,8 +205,8 @@ async fn each_occurrence_is_fired_by_one_of_many_schedulers() {
     clock.set("2027-01-01T01:00:00Z");
     let mut schedulers = tokio::task::JoinSet::new();
     for _ in 0..4 {
-        let (scheduler, executors, store) = (clock.scheduler(), executors(&log), open().await);
-        schedulers.spawn(async move { scheduler.fire_due(executors, store).await.unwrap() });
+        let scheduler = clock.scheduler(&open().await, executors(&log));
+        schedulers.spawn(async move { scheduler.fire_due().await.unwrap() });
     }
     let counts = schedulers.join_all().await;
     assert_eq!(counts.iter().sum::<usize>(), 40, "{counts:?}");

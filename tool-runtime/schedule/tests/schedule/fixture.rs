@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tool_runtime::records::MemoryRecords;
 use tool_runtime::schedule::jiff::Timestamp;
 use tool_runtime::schedule::{
-    Action, Executor, PRINCIPAL, Schedule, ScheduleRecord, ScheduleStore, Scheduler, Timing,
+    Action, Executor, PRINCIPAL, Schedule, ScheduleRecord, Scheduler, Schedules, Timing,
 };
 use tool_runtime::{Dispatcher, Registry, ToolContext, ToolError, tool, tools};
 
@@ -45,6 +46,11 @@ impl Drop for Folder {
     }
 }
 
+/// Returns schedules in memory.
+pub(crate) fn in_memory() -> Schedules {
+    Schedules::new(MemoryRecords::new())
+}
+
 /// A clock that tests set.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock(Arc<Mutex<Timestamp>>);
@@ -67,9 +73,13 @@ impl Clock {
     }
 
     /// Returns a scheduler that reads this clock.
-    pub(crate) fn scheduler(&self) -> Scheduler {
+    pub(crate) fn scheduler(
+        &self,
+        store: &Schedules,
+        executors: impl Fn(&str) -> Option<Executor> + Send + Sync + 'static,
+    ) -> Scheduler {
         let clock = self.clone();
-        Scheduler::new().clock(move || clock.now())
+        Scheduler::new(store.clone(), executors).clock(move || clock.now())
     }
 }
 
@@ -149,7 +159,7 @@ pub(crate) fn executors(
 
 /// Creates a schedule of `ada` that calls a tool, and saves it.
 pub(crate) async fn create(
-    store: &impl ScheduleStore,
+    store: &Schedules,
     now: Timestamp,
     timing: Timing,
     tool: &str,
@@ -161,6 +171,6 @@ pub(crate) async fn create(
 }
 
 /// Loads the schedule that [`create`] saves.
-pub(crate) async fn load(store: &impl ScheduleStore) -> ScheduleRecord {
+pub(crate) async fn load(store: &Schedules) -> ScheduleRecord {
     store.load("ada", "notes").await.unwrap().unwrap()
 }

@@ -19,18 +19,18 @@ mod fixture;
 mod missed;
 mod occurrences;
 mod rights;
-mod stores;
+mod schedules;
 mod tools;
 
 use std::path::Path;
 
-use tool_runtime::schedule::SqliteSchedules;
+use tool_runtime::schedule::Schedules;
 use tool_runtime::store::Sqlite;
 
 use self::fixture::Folder;
 
 /// Opens the store of a test that kills processes.
-async fn open_store(folder: &Path) -> SqliteSchedules {
+async fn open_store(folder: &Path) -> Schedules {
     let file = Sqlite::open(folder.join("store.db")).await.unwrap();
-    SqliteSchedules::open(&file).await.unwrap()
+    Schedules::new(file.records().await.unwrap())
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use tool_runtime::schedule::jiff::{SignedDuration, Timestamp};
 use tool_runtime::schedule::{
-    MAX_HISTORY, MemorySchedules, MissedPolicy, Outcome, ScheduleRecord, ScheduleState, Timing,
+    MAX_HISTORY, MissedPolicy, Outcome, ScheduleRecord, ScheduleState, Timing,
 };
 
-use super::fixture::{Clock, Log, create, executors, load, time};
+use super::fixture::{Clock, Log, create, executors, in_memory, load, time};
 
 fn hourly() -> Timing {
     Timing::cron("0 * * * *", "UTC").unwrap()
@@ -35,11 +35,11 @@ async fn missed_occurrences_fire_by_the_policy() {
         (MissedPolicy::All { max_occurrences: 9 }, "2027-01-01T05:30:00Z", 1..6, None),
         (MissedPolicy::All { max_occurrences: 0 }, "2027-01-01T02:30:00Z", 2..3, Some((1, 1))),
     ] {
-        let (store, log) = (MemorySchedules::new(), Log::default());
+        let (store, log) = (in_memory(), Log::default());
         let clock = Clock::at("2027-01-01T00:00:00Z");
         create(&store, clock.now(), hourly(), "note", |it| it.missed(policy)).await;
         clock.set(now);
-        let count = clock.scheduler().fire_due(executors(&log), store.clone()).await.unwrap();
+        let count = clock.scheduler(&store, executors(&log)).fire_due().await.unwrap();
         let expected_fired: Vec<_> = expected_fired.map(hour).collect();
         assert_eq!((count, log.take()), (expected_fired.len(), expected_fired), "{policy:?} {now}");
         let record = load(&store).await;
@@ -49,18 +49,18 @@ async fn missed_occurrences_fire_by_the_policy() {
             .collect();
         assert_eq!(missed(&record), expected_missed, "{policy:?} {now}");
         // Nothing is left.
-        assert_eq!(clock.scheduler().fire_due(executors(&log), store.clone()).await.unwrap(), 0);
+        assert_eq!(clock.scheduler(&store, executors(&log)).fire_due().await.unwrap(), 0);
     }
 }
 
 #[tokio::test]
 async fn years_of_missed_occurrences_are_counted_up_to_a_limit() {
-    let (store, log) = (MemorySchedules::new(), Log::default());
+    let (store, log) = (in_memory(), Log::default());
     let clock = Clock::at("2027-01-01T00:00:00Z");
     let each_second = Timing::cron("* * * * * *", "Europe/Oslo").unwrap();
     create(&store, clock.now(), each_second, "note", |it| it).await;
     clock.set("2047-01-01T00:00:00.5Z");
-    clock.scheduler().fire_due(executors(&log), store.clone()).await.unwrap();
+    clock.scheduler(&store, executors(&log)).fire_due().await.unwrap();
     assert_eq!(log.take(), ["2047-01-01T00:00:00Z"]);
     let record = load(&store).await;
     assert_eq!(record.counts.missed, 10_000);
@@ -71,12 +71,12 @@ async fn years_of_missed_occurrences_are_counted_up_to_a_limit() {
 async fn single_occurrence_fires_late_or_is_reported_and_ends_the_schedule() {
     for (policy, expected) in [(MissedPolicy::Once, "fired: noted"), (MissedPolicy::Skip, "missed")]
     {
-        let (store, log) = (MemorySchedules::new(), Log::default());
+        let (store, log) = (in_memory(), Log::default());
         let clock = Clock::at("2027-01-01T00:00:00Z");
         let timing = Timing::once(time("2027-01-01T01:00:00Z"));
         create(&store, clock.now(), timing, "note", |it| it.missed(policy)).await;
         clock.set("2027-01-03T00:00:00Z");
-        clock.scheduler().fire_due(executors(&log), store.clone()).await.unwrap();
+        clock.scheduler(&store, executors(&log)).fire_due().await.unwrap();
         let record = load(&store).await;
         assert_eq!((record.state, record.next_at), (ScheduleState::Finished, None));
         assert_eq!(record.history.len(), 1);
@@ -86,11 +86,11 @@ async fn single_occurrence_fires_late_or_is_reported_and_ends_the_schedule() {
 
 #[tokio::test]
 async fn schedule_continues_after_a_wrong_clock_was_set_back() {
-    let (store, log) = (MemorySchedules::new(), Log::default());
+    let (store, log) = (in_memory(), Log::default());
     let clock = Clock::at("2027-01-01T00:00:00Z");
     create(&store, clock.now(), hourly(), "note", |it| it).await;
     clock.set("2041-01-01T00:30:00Z");
-    let fire_due = async || clock.scheduler().fire_due(executors(&log), store.clone()).await;
+    let fire_due = async || clock.scheduler(&store, executors(&log)).fire_due().await;
     fire_due().await.unwrap();
     assert_eq!(log.take(), ["2041-01-01T00:00:00Z"]);
     clock.set("2027-01-01T00:10:00Z");
@@ -155,7 +155,7 @@ proptest! {
 }
 
 async fn check_accounts(steps: &[i64], policy: MissedPolicy, pattern: &str) {
-    let (store, log) = (MemorySchedules::new(), Log::default());
+    let (store, log) = (in_memory(), Log::default());
     let clock = Clock::at("2027-03-25T00:00:00Z");
     let start = clock.now();
     let timing = Timing::cron(pattern, "Europe/Oslo").unwrap();
@@ -168,7 +168,7 @@ async fn check_accounts(steps: &[i64], policy: MissedPolicy, pattern: &str) {
         // A clock that is set back by more than a day starts again.
         clock.set_time(now.max(latest - SignedDuration::from_hours(20)));
         latest = latest.max(now);
-        clock.scheduler().fire_due(executors(&log), store.clone()).await.unwrap();
+        clock.scheduler(&store, executors(&log)).fire_due().await.unwrap();
         // The history drops its oldest entries, so it is read after each step.
         let record = load(&store).await;
         let total = record.counts.fired + record.counts.failed + record.counts.missed;

@@ -10,15 +10,13 @@ use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::dispatch::{AskLater, Batch, Permissions, RunInfo};
 use tool_runtime::schedule::ScheduleTools;
 use tool_runtime::schedule::jiff::SignedDuration;
-use tool_runtime::schedule::{
-    Action, Executor, MemorySchedules, PRINCIPAL, Schedule, ScheduleRecord, ScheduleStore, Timing,
-};
+use tool_runtime::schedule::{Action, Executor, PRINCIPAL, Schedule, ScheduleRecord, Timing};
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Dispatcher, Message, ModelError, Permission, Policy,
     Registry, ScriptedModel, ToolCall, ToolContext, async_trait, tool, tools,
 };
 
-use super::fixture::{Clock, time};
+use super::fixture::{Clock, in_memory, time};
 
 const START: &str = "2027-01-01T00:00:00Z";
 
@@ -28,12 +26,12 @@ async fn outcome(
     principal: &str,
     executors: impl Fn(&str) -> Option<Executor> + Send + Sync + 'static,
 ) -> String {
-    let (store, clock) = (MemorySchedules::new(), Clock::at(START));
+    let (store, clock) = (in_memory(), Clock::at(START));
     let timing = Timing::once(time("2027-01-01T01:00:00Z"));
     let schedule = Schedule::new("s", timing, action, principal);
     store.save(&ScheduleRecord::new(schedule, clock.now()).unwrap()).await.unwrap();
     clock.set_time(clock.now() + SignedDuration::from_hours(1));
-    assert_eq!(clock.scheduler().fire_due(executors, store.clone()).await.unwrap(), 1);
+    assert_eq!(clock.scheduler(&store, executors).fire_due().await.unwrap(), 1);
     store.load(principal, "s").await.unwrap().unwrap().history[0].outcome.to_string()
 }
 
@@ -166,7 +164,7 @@ impl ChatModel for Flaky {
 #[tokio::test]
 async fn unfinished_run_of_a_schedule_is_resumed_by_retries_and_abandoned_by_others() {
     for (retries, expected) in [(2, "fired: 1 prompts"), (0, "fired: 3 prompts")] {
-        let (store, clock) = (MemorySchedules::new(), Clock::at(START));
+        let (store, clock) = (in_memory(), Clock::at(START));
         let timing = Timing::every(Duration::from_secs(3600), clock.now()).unwrap();
         let schedule = Schedule::new("s", timing, Action::prompt("ada", "News?"), "ada");
         let schedule = schedule.max_retries(retries);
@@ -177,7 +175,7 @@ async fn unfinished_run_of_a_schedule_is_resumed_by_retries_and_abandoned_by_oth
             let executor = executor.clone();
             let executors = move |_: &str| Some(executor.clone());
             clock.set_time(store.load("ada", "s").await.unwrap().unwrap().wake_at().unwrap());
-            assert_eq!(clock.scheduler().fire_due(executors, store.clone()).await.unwrap(), 1);
+            assert_eq!(clock.scheduler(&store, executors).fire_due().await.unwrap(), 1);
         }
         let record = store.load("ada", "s").await.unwrap().unwrap();
         assert_eq!(record.history.last().unwrap().outcome.to_string(), expected);
@@ -240,7 +238,7 @@ async fn call(
 async fn model_cannot_schedule_into_sessions_of_others() {
     const REFUSED: &str = "`session`: `bob` is not available here";
     for kind in ["prompt", "message"] {
-        let store = MemorySchedules::new();
+        let store = in_memory();
         let tools = || ScheduleTools::from_metadata(store.clone());
         let create = |session: &str| json!({ "name": session, "every": "1h", kind: "Hi", "session": session });
         let run = Some("ada");
@@ -263,7 +261,7 @@ async fn model_cannot_schedule_into_sessions_of_others() {
 
 #[tokio::test]
 async fn prompt_of_a_run_without_a_session_has_none_to_go_to() {
-    let schedules = ScheduleTools::from_metadata(MemorySchedules::new());
+    let schedules = ScheduleTools::from_metadata(in_memory());
     let arguments = json!({ "name": "a", "every": "1h", "prompt": "Hi" });
     let refused = call(schedules, None, "schedule_create", arguments).await;
     assert_eq!(refused, "`session` is missing: this run has none that gets the prompt.");

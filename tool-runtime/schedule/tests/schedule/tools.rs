@@ -7,16 +7,15 @@ use tokio::task::JoinSet;
 use tool_runtime::dispatch::{Batch, Permissions, RunInfo};
 use tool_runtime::schedule::ScheduleTools;
 use tool_runtime::schedule::{
-    Action, MemorySchedules, MissedPolicy, PRINCIPAL, ScheduleQuery, ScheduleState, ScheduleStore,
-    SqliteSchedules,
+    Action, MissedPolicy, PRINCIPAL, ScheduleQuery, ScheduleState, Schedules,
 };
 use tool_runtime::store::Sqlite;
 use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, ToolExecution, tools};
 
-use super::fixture::Clock;
+use super::fixture::{Clock, in_memory};
 
 struct Desk {
-    store: MemorySchedules,
+    store: Schedules,
     dispatcher: Dispatcher,
     clock: Clock,
 }
@@ -27,7 +26,7 @@ impl Desk {
     }
 
     fn with(change: impl Fn(ScheduleTools) -> ScheduleTools) -> Self {
-        let (store, clock) = (MemorySchedules::new(), Clock::at("2027-03-26T12:00:00Z"));
+        let (store, clock) = (in_memory(), Clock::at("2027-03-26T12:00:00Z"));
         let now = clock.clone();
         let tools = ScheduleTools::from_metadata(store.clone())
             .zone("Europe/Oslo")
@@ -210,7 +209,7 @@ async fn all_wrong_arguments_are_reported_at_once() {
             assert!(execution.result.text.contains(part), "{part}\n{}", execution.result.text);
         }
     }
-    assert!(desk.store.list(ScheduleQuery::all()).await.unwrap().is_empty());
+    assert!(desk.store.list(ScheduleQuery::all()).await.unwrap().records.is_empty());
 }
 
 #[tokio::test]
@@ -224,7 +223,7 @@ async fn names_are_unique_for_each_principal() {
 
 #[tokio::test]
 async fn one_of_concurrent_creations_of_a_name_succeeds() {
-    let store = SqliteSchedules::open(&Sqlite::in_memory().unwrap()).await.unwrap();
+    let store = Sqlite::in_memory().unwrap().records().await.unwrap();
     let allowed = Permissions::default().tool("schedule_create", Permission::Allow);
     let tools = ScheduleTools::new(store, "ada");
     let dispatcher = Dispatcher::new(Registry::try_from(tools![..tools]).unwrap())
@@ -272,7 +271,7 @@ async fn principal_sees_and_changes_only_its_own_schedules() {
         let execution = desk.call_as(None, tool, arguments).await;
         assert!(execution.failed_with("TOOL_DENIED"), "{execution:?}");
     }
-    assert_eq!(desk.store.list(ScheduleQuery::all()).await.unwrap().len(), 1);
+    assert_eq!(desk.store.list(ScheduleQuery::all()).await.unwrap().records.len(), 1);
 }
 
 #[tokio::test]
@@ -457,7 +456,7 @@ async fn change_loses_no_due_occurrence() {
 
 #[tokio::test]
 async fn changes_ask_for_permission_by_default() {
-    let tools = ScheduleTools::new(MemorySchedules::new(), "ada");
+    let tools = ScheduleTools::new(in_memory(), "ada");
     let dispatcher = Dispatcher::new(Registry::try_from(tools![..tools]).unwrap());
     for (tool, arguments, is_allowed) in [
         ("schedule_create", json!({ "name": "a", "every": "1h", "message": "Hi" }), false),

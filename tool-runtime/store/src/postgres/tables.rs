@@ -12,7 +12,7 @@ use super::migrations;
 
 /// Tables of one part of a program, in the database of a [`Postgres`](super::Postgres) store.
 ///
-/// A crate that stores something of its own, such as schedules or documents, creates its tables
+/// A crate that stores something of its own, such as documents, creates its tables
 /// with [`Postgres::tables`](super::Postgres::tables). A program then has one database for
 /// everything. Clones share the pool of the store.
 ///

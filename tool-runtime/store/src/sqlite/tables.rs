@@ -11,7 +11,7 @@ use super::migrations::migrate;
 
 /// Tables of one part of a program, in the file of an [`Sqlite`](super::Sqlite) store.
 ///
-/// A crate that stores something of its own, such as schedules or documents, creates its tables
+/// A crate that stores something of its own, such as documents, creates its tables
 /// with [`Sqlite::tables`](super::Sqlite::tables). A program then has one file for everything.
 ///
 /// The tables have a separate connection: reading them does not wait for sessions, nor for

@@ -4,6 +4,8 @@
 pub mod architecture {}
 #[doc = include_str!("design/invariants.md")]
 pub mod invariants {}
+#[doc = include_str!("design/libraries.md")]
+pub mod libraries {}
 #[doc = include_str!("design/glossary.md")]
 pub mod glossary {}
 #[doc = include_str!("design/contributing.md")]

@@ -20,6 +20,7 @@ mod mutate;
 mod process;
 #[path = "../tool-runtime/json/tests/check/random_value.rs"]
 mod random_value;
+mod records;
 mod registry;
 mod report;
 #[path = "../tool-runtime/json/tests/fuzz/runner.rs"]

@@ -39,10 +39,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// - If the future of a write is dropped, the write is done completely or not at all.
 /// - No operation changes two records.
 /// - What is found damaged is [listed as corrupt](RecordList::corrupt), and is an error of
-///   [`load`](Self::load). It can be deleted, or replaced, by its revision or by
-///   [`Expected::Any`].
+///   [`load`](Self::load). Unless its key can't be read, it can be deleted, or replaced, by its
+///   revision or by [`Expected::Any`], and other records are not affected.
 ///
-/// The crate `tool-conformance` tests an implementation against these rules.
+/// The crate `tool-conformance` tests an implementation against these rules: see the page `testing`
+/// of the guide.
 ///
 /// ```
 /// use tool_runtime::records::{Expected, MemoryRecords, Records, StoreError};

@@ -2,7 +2,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::records::{CorruptRecord, Record, StoreError};
+use super::damage::Damage;
+use crate::records::{Expected, Record, RecordList, RecordQuery, StoreError};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -11,9 +12,10 @@ const VERSION: u32 = 1;
 #[derive(Debug, Default)]
 pub(super) struct Collection {
     pub(super) counter: u64,
-    pub(super) records: BTreeMap<String, Record>,
-    /// Lines that can't be read, which are written back as they are.
-    unreadable: Vec<(Vec<u8>, CorruptRecord)>,
+    /// All records. Those that can't be read have an empty value here.
+    records: BTreeMap<String, Record>,
+    /// The lines of records that can't be read, which are written back as they are.
+    damages: BTreeMap<String, Damage>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -41,24 +43,35 @@ impl Collection {
         if version != VERSION {
             return Err(corrupt(format!("format {version}; this version reads {VERSION}")));
         }
+        let mut by_key: BTreeMap<String, Vec<(Damage, Option<Record>)>> = BTreeMap::new();
+        let lines = (2..).zip(lines).filter(|(_, line)| !line.trim_ascii().is_empty());
+        for (number, line) in lines {
+            let (damage, record) = match serde_json::from_slice(line) {
+                Ok(Line { key, revision, order, value }) => {
+                    let damage = Damage::of_line(line, number, "its key is in several lines");
+                    (damage, Some(Record::new(key, revision, value).order(order)))
+                }
+                Err(error) => (Damage::of_line(line, number, &error.to_string()), None),
+            };
+            by_key.entry(damage.corrupt.key.clone()).or_default().push((damage, record));
+        }
         let mut decoded = Self { counter, ..Self::default() };
-        for (number, line) in (2..).zip(lines) {
-            if let Err(reason) = decoded.add(line) {
-                let name = format!("line {number}");
-                decoded.unreadable.push((line.to_owned(), CorruptRecord::new(name, 0, reason)));
+        for (key, mut lines) in by_key {
+            let record = match lines.as_mut_slice() {
+                [(_, record)] => record.take(),
+                // Which one is valid is unknown.
+                _ => None,
+            };
+            let damages = lines.into_iter().map(|(damage, _)| damage);
+            match (record, damages.reduce(Damage::followed_by)) {
+                (None, Some(damage)) => {
+                    decoded.records.insert(key.clone(), damage.record());
+                    decoded.damages.insert(key, damage);
+                }
+                (record, _) => decoded.records.extend(record.map(|record| (key, record))),
             }
         }
         Ok(decoded)
-    }
-
-    fn add(&mut self, line: &[u8]) -> Result<(), String> {
-        let Line { key, revision, order, value } =
-            serde_json::from_slice(line).map_err(|error| error.to_string())?;
-        if self.records.contains_key(&key) {
-            return Err(format!("the key {key:?} is in a line above as well"));
-        }
-        self.records.insert(key.clone(), Record::new(key, revision, value).order(order));
-        Ok(())
     }
 
     /// # Errors
@@ -67,27 +80,51 @@ impl Collection {
         let mut bytes = serde_json::to_vec(&Header { version: VERSION, counter: self.counter })?;
         bytes.push(b'\n');
         for record in self.records.values() {
+            if let Some(damage) = self.damages.get(&record.key) {
+                bytes.extend(&damage.lines);
+                continue;
+            }
             let Record { key, revision, order, value } = record.clone();
             serde_json::to_writer(&mut bytes, &Line { key, revision, order, value })?;
             bytes.push(b'\n');
         }
-        for (line, _) in &self.unreadable {
-            bytes.extend(line);
-            // The last line of a file that was cut.
-            if line.last() != Some(&b'\n') {
-                bytes.push(b'\n');
-            }
-        }
         Ok(bytes)
     }
 
-    pub(super) fn revision(&self, key: &str) -> Option<u64> {
-        self.records.get(key).map(|record| record.revision)
+    /// # Errors
+    /// [`StoreError::Corrupt`] if the record can't be read, or if it may be in a damaged line.
+    pub(super) fn load(&self, key: &str) -> Result<Option<Record>, StoreError> {
+        match (self.damages.get(key), self.records.get(key)) {
+            (Some(damage), _) => Err(damage.corrupt.clone().into()),
+            (None, Some(record)) => Ok(Some(record.clone())),
+            (None, None) => match self.damages.values().find(|damage| damage.hides_key) {
+                None => Ok(None),
+                Some(damage) => Err(StoreError::Corrupt {
+                    key: key.to_owned(),
+                    reason: format!("it may be in a damaged line: {}", damage.corrupt.reason),
+                }),
+            },
+        }
     }
 
-    /// Saves or deletes a record, and returns the revision of that.
-    pub(super) fn change(&mut self, key: &str, record: Option<Record>) -> u64 {
+    /// Saves a record, or deletes it, if the stored one is as expected, and returns the revision.
+    ///
+    /// # Errors
+    /// Those of [`Expected::check`]; those of [`load`](Self::load) if the record may be in a damaged
+    /// line, unless it is to be replaced whatever it is.
+    pub(super) fn change(
+        &mut self,
+        key: &str,
+        expected: Expected,
+        record: Option<Record>,
+    ) -> Result<u64, StoreError> {
+        let stored = self.records.get(key).map(|record| record.revision);
+        if stored.is_none() && (record.is_none() || expected != Expected::Any) {
+            self.load(key)?;
+        }
+        expected.check(key, stored)?;
         self.counter += 1;
+        self.damages.remove(key);
         match record {
             Some(record) => {
                 let record = Record { revision: self.counter, ..record };
@@ -95,10 +132,17 @@ impl Collection {
             }
             None => drop(self.records.remove(key)),
         }
-        self.counter
+        Ok(self.counter)
     }
 
-    pub(super) fn corrupt(self) -> Vec<CorruptRecord> {
-        self.unreadable.into_iter().map(|(_, corrupt)| corrupt).collect()
+    pub(super) fn list(&self, query: &RecordQuery<'_>) -> RecordList {
+        let mut list = RecordList::new(self.counter, Vec::new());
+        for record in query.select(&self.records) {
+            match self.damages.get(&record.key) {
+                Some(damage) => list.corrupt.push(damage.corrupt.clone()),
+                None => list.records.push(record),
+            }
+        }
+        list
     }
 }

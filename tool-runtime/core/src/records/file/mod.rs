@@ -1,5 +1,7 @@
-//! Records in files: `lines.rs` is the format of a collection, `write.rs` replaces a file.
+//! Records in files: `lines.rs` is the format of a collection, `damage.rs` what is left of lines that
+//! can't be read, and `write.rs` replaces a file.
 
+mod damage;
 mod lines;
 mod write;
 
@@ -22,7 +24,13 @@ use lines::Collection;
 /// only the user of the process can read the files.
 ///
 /// A write that has returned is on the disk. A kill at any moment leaves all of it or nothing.
-/// A line that can't be read is listed as corrupt, and stays as it is.
+///
+/// **Damage.** A line that can't be read is listed as corrupt, and stays in the file until its record
+/// is replaced or deleted. If its key can be read, only that record is affected. Otherwise the record
+/// of any key may be in the line: loading a key that is in no other line is an error instead of
+/// `None`, and so are its deletion and a save that expects something. Such a line is listed under a
+/// made-up key, `damaged line …`, by which it can be deleted. A damaged first line affects the whole
+/// collection.
 ///
 /// ```
 /// use tool_runtime::records::{Expected, FileRecords, Records};
@@ -88,8 +96,7 @@ impl FileRecords {
             let lock = lock.and_then(|lock| lock.lock().map(|()| lock));
             let _lock = lock.map_err(StoreError::unavailable)?;
             let mut collection = read(&path, &name)?;
-            expected.check(&key, collection.revision(&key))?;
-            let revision = collection.change(&key, record);
+            let revision = collection.change(&key, expected, record)?;
             let bytes = collection.encode().map_err(StoreError::unavailable)?;
             write::replace(&path, &bytes).map_err(StoreError::unavailable)?;
             Ok(revision)
@@ -144,7 +151,7 @@ impl Records for FileRecords {
     async fn load(&self, collection: &str, key: &str) -> Result<Option<Record>, StoreError> {
         check_sizes(collection, "", "")?;
         let (path, name, key) = (self.path(collection), collection.to_owned(), key.to_owned());
-        in_background(move || Ok(read(&path, &name)?.records.remove(&key))).await
+        in_background(move || read(&path, &name)?.load(&key)).await
     }
 
     async fn save(
@@ -181,12 +188,6 @@ impl Records for FileRecords {
             let counter = in_background(move || read_counter(&path, &name)).await?;
             return Ok(RecordList::new(counter, Vec::new()));
         }
-        let found = in_background(move || read(&path, &name)).await?;
-        let mut list = RecordList::new(found.counter, query.select(&found.records));
-        // A line that can't be read has neither a key nor an order.
-        if query == (RecordQuery { limit: query.limit, ..RecordQuery::all() }) {
-            list.corrupt = found.corrupt();
-        }
-        Ok(list)
+        Ok(in_background(move || read(&path, &name)).await?.list(&query))
     }
 }

@@ -12,8 +12,8 @@
 // 2. `index/` skips a document that is stored and has not changed. Otherwise `page.rs` converts it
 //    if it is HTML, `chunk.rs` divides it between its blocks (`text_blocks.rs`), and the embedder
 //    embeds those chunks that are new (`vectors.rs`).
-// 3. A `DocumentStore` checks it (`store/incoming.rs`) and stores it: `store/sqlite` in a file, and
-//    `store/postgres` in a database. Both find vectors by `codes.rs` and `nearest.rs`.
+// 3. A `DocumentStore` checks it (`store/incoming.rs`) and stores it: `store/memory.rs` in
+//    memory, `store/sqlite` in a file, and `store/postgres` in a database. The last two find vectors by `codes.rs` and `nearest.rs`.
 //
 // # The path of a query
 // 1. The store ranks chunks by words, and by the vector of the query.
@@ -42,6 +42,7 @@ pub use fusion::Fusion;
 pub use index::folder::FolderReport;
 pub use index::{AddReport, Added};
 pub use passage::Passage;
+pub use store::memory::MemoryDocuments;
 #[cfg(feature = "postgres")]
 pub use store::postgres::PostgresDocuments;
 #[cfg(feature = "sqlite")]

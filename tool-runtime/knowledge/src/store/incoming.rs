@@ -1,6 +1,5 @@
 //! Rules for the documents of a write, which all stores apply before they change anything.
 
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
 use std::collections::HashSet;
 
 use super::{DocumentStoreError, IndexedDocument};
@@ -48,7 +47,6 @@ impl IndexedDocument {
 }
 
 /// Checks the documents of a write, and leaves the last one of each tenant and source, in order.
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) fn checked(
     documents: Vec<IndexedDocument>,
 ) -> Result<Vec<IndexedDocument>, DocumentStoreError> {

@@ -1,9 +1,10 @@
 //! The contract of document stores.
 
+mod bm25;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod codes;
 pub(crate) mod incoming;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) mod memory;
 mod nearest;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
@@ -250,9 +251,9 @@ impl DocumentStoreError {
 
 /// Storage backend for documents, which finds their chunks by words and by vectors.
 ///
-/// [`SqliteDocuments`](crate::SqliteDocuments) keeps them in a file, and `PostgresDocuments`
-/// (feature `postgres`) in a database. Test your own store with
-/// [`conformance::check`](crate::conformance::check).
+/// [`MemoryDocuments`](crate::MemoryDocuments) keeps them in memory, `SqliteDocuments` (feature
+/// `sqlite`) in a file, and `PostgresDocuments` (feature `postgres`) in a database. Test your own
+/// store with [`conformance::check`](crate::conformance::check).
 ///
 /// ```
 /// use tool_runtime::knowledge::{DocumentStore, SqliteDocuments};

@@ -1,12 +1,15 @@
 //! Vectors as stores keep them, and their exact ranking.
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 /// The number of vectors with the closest codes that a search compares as a whole, beside four for
 /// each result.
 const CANDIDATES: usize = 1_000;
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 /// The most vectors that a search compares as a whole.
 const MAX_CANDIDATES: usize = 20_000;
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 /// Returns how many vectors a search compares as a whole.
 pub(crate) fn candidate_count(limit: usize) -> usize {
     CANDIDATES.saturating_add(limit.saturating_mul(4)).min(MAX_CANDIDATES)

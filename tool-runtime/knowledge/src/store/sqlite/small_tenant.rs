@@ -10,6 +10,7 @@ use tool_store::rusqlite::{self, Transaction};
 use super::filter::ChunkFilter;
 use super::number;
 use crate::store::SearchFilter;
+use crate::store::bm25::weight;
 
 /// The chunks that contain a word, each with the share of the weight of the word that it gets. With
 /// a very high weight of the column, `bm25` is the highest score that a chunk can get.
@@ -54,12 +55,6 @@ pub(super) fn by_words_of_tenant(
         }
     }
     Ok(found)
-}
-
-/// Returns the weight of a word that `matches` of all chunks contain, as FTS5 computes it.
-fn weight(chunks: i64, matches: i64) -> f64 {
-    let (chunks, matches) = (chunks as f64, matches as f64);
-    ((chunks - matches + 0.5) / (matches + 0.5)).ln().max(1e-6)
 }
 
 /// Returns the word that the index has for a tenant.

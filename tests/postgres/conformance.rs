@@ -1,20 +1,54 @@
-//! The contract of session stores, in one process and in several.
+//! The contracts of stores of sessions and records, in one process and in several.
 
 use std::env;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
-use tool_runtime::agent::session::{SessionError, SessionStore, SessionWrite, conformance};
-use tool_runtime::store::Postgres;
+use tool_conformance::{records, sessions};
+use tool_runtime::agent::session::{SessionError, SessionStore, SessionWrite};
+use tool_runtime::store::tokio_postgres::types::ToSql;
+use tool_runtime::store::{Postgres, PostgresRecords};
 
-use super::{named_schema, schema};
+use super::{client, named_schema, schema};
 
 #[tokio::test]
 async fn postgres_store_conforms() {
     let open = || async { Postgres::connect(&schema().await).await.unwrap() };
-    conformance::check(open).await.unwrap();
+    assert_eq!(sessions::check(open).await, []);
     let config = schema().await;
     let [first, second] = [Postgres::connect(&config).await, Postgres::connect(&config).await];
-    conformance::check_handles(first.unwrap(), second.unwrap()).await.unwrap();
+    assert_eq!(sessions::check_handles(first.unwrap(), second.unwrap()).await, []);
+}
+
+async fn open_records(config: &str) -> PostgresRecords {
+    Postgres::connect(config).await.unwrap().records().await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgres_records_conform() {
+    assert_eq!(records::check(|| async { open_records(&schema().await).await }).await, []);
+    let config = schema().await;
+    let [first, second] = [open_records(&config).await, open_records(&config).await];
+    assert_eq!(records::check_handles(first, second).await, []);
+    let store = open_records(&schema().await).await;
+    assert_eq!(records::check_handles(store.clone(), store).await, []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damaged_postgres_records_conform() {
+    let config = Mutex::new(String::new());
+    let open = || async {
+        let next = schema().await;
+        config.lock().unwrap().clone_from(&next);
+        open_records(&next).await
+    };
+    let damage = async |_: &PostgresRecords, collection: &str, key: &str| {
+        let config = config.lock().unwrap().clone();
+        let update = r"UPDATE tool_records SET value = '\xff' WHERE collection = $1 AND key = $2";
+        let names: [&(dyn ToSql + Sync); 2] = [&collection.as_bytes(), &key.as_bytes()];
+        assert_eq!(client(&config).await.execute(update, &names).await.unwrap(), 1);
+    };
+    assert_eq!(records::check_corrupt(open, damage).await, []);
 }
 
 const SCHEMA: &str = "TOOL_TESTS_SCHEMA";

@@ -6,11 +6,12 @@ mod kills;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use tool_conformance::documents::{check, check_handles};
 use tool_runtime::agent::session::{SessionStore, SessionWrite};
 use tool_runtime::knowledge::memory::{Fact, Memory, MemoryScope, Remembered};
 use tool_runtime::knowledge::{
     DocumentRecord, DocumentStore, DocumentStoreError, IndexedChunk, IndexedDocument,
-    PostgresDocuments, SearchFilter, conformance,
+    PostgresDocuments, SearchFilter,
 };
 use tool_runtime::store::Postgres;
 use tool_runtime::store::deadpool_postgres::{Manager, Pool};
@@ -30,11 +31,11 @@ async fn open_store(folder: &Path) -> PostgresDocuments {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn documents_conform_to_the_contract() {
-    conformance::check(|| async { open(&schema().await).await }).await.unwrap();
+    assert_eq!(check(|| async { open(&schema().await).await }).await, []);
     let config = schema().await;
-    conformance::check_handles(open(&config).await, open(&config).await).await.unwrap();
+    assert_eq!(check_handles(open(&config).await, open(&config).await).await, []);
     let store = open(&schema().await).await;
-    conformance::check_handles(store.clone(), store).await.unwrap();
+    assert_eq!(check_handles(store.clone(), store).await, []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -48,7 +49,7 @@ async fn documents_on_the_pool_of_a_program_conform_at_another_isolation_level()
         let pool = Pool::builder(manager).max_size(4).build().unwrap();
         PostgresDocuments::open(&Postgres::from_pool(pool).await.unwrap()).await.unwrap()
     };
-    conformance::check(open).await.unwrap();
+    assert_eq!(check(open).await, []);
 }
 
 #[tokio::test]

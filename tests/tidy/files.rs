@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The sources of the crates that users import.
-pub(crate) const LIBRARIES: [&str; 15] = [
+pub(crate) const LIBRARIES: [&str; 16] = [
     "tool-runtime/src",
+    "tool-runtime/conformance/src",
     "tool-runtime/core/src",
     "tool-runtime/dynamic/src",
     "tool-runtime/files/src",

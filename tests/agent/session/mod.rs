@@ -1,12 +1,12 @@
-//! Sessions: their runs, the contract of stores, and SQLite files.
+//! Sessions: their runs, and SQLite files.
 
 mod abandoned;
 #[cfg(feature = "sqlite")]
 mod altered_files;
 mod concurrent;
-mod conformance;
 mod early_results;
 mod edits;
+mod errors;
 mod events;
 #[cfg(feature = "sqlite")]
 mod exchanged_records;

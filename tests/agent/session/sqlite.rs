@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use tool_runtime::agent::session::{SessionError, SessionStore, SessionWrite, conformance};
+use tool_runtime::agent::session::{SessionError, SessionStore, SessionWrite};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{AssistantPart, Message, ToolCall};
 
@@ -21,19 +20,6 @@ fn folder(test: &str) -> PathBuf {
 
 fn user_messages(texts: &[&str]) -> Vec<Message> {
     texts.iter().map(|text| Message::user(*text)).collect()
-}
-
-#[tokio::test]
-async fn sqlite_files_conform() {
-    let (folder, count) = (folder("conformance"), AtomicUsize::new(0));
-    let open = || {
-        let file = folder.join(format!("{}.db", count.fetch_add(1, Ordering::Relaxed)));
-        async { Sqlite::open(file).await.unwrap() }
-    };
-    conformance::check(open).await.unwrap();
-    let twice = folder.join("twice.db");
-    let first = Sqlite::open(&twice).await.unwrap();
-    conformance::check_handles(first, Sqlite::open(&twice).await.unwrap()).await.unwrap();
 }
 
 const FILE: &str = "TOOL_TESTS_SESSIONS";

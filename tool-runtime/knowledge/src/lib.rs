@@ -13,14 +13,14 @@
 //    if it is HTML, `chunk.rs` divides it between its blocks (`text_blocks.rs`), and the embedder
 //    embeds those chunks that are new (`vectors.rs`).
 // 3. A `DocumentStore` checks it (`store/incoming.rs`) and stores it: `store/memory.rs` in
-//    memory, `store/sqlite` in a file, and `store/postgres` in a database. The last two find vectors by `codes.rs` and `nearest.rs`.
+//    memory, `store/sqlite` in a file, and `store/postgres` in a database. The last two find
+//    vectors by `codes.rs` and `nearest.rs`.
 //
 // # The path of a query
 // 1. The store ranks chunks by words, and by the vector of the query.
 // 2. `fusion.rs` merges both rankings.
 // 3. `passage.rs` returns the best chunks as passages, each with the part that matches best.
 
-pub mod conformance;
 mod document;
 mod error;
 mod fusion;

@@ -252,8 +252,8 @@ impl DocumentStore for MemoryDocuments {
 
     async fn chunks(&self, ids: &[i64]) -> Result<Vec<StoredChunk>, DocumentStoreError> {
         let tenants = self.lock();
-        let wanted: BTreeSet<_> = ids.iter().copied().collect();
-        let found = tenants.chunks().filter(|(_, id, _)| wanted.contains(id));
+        let requested: BTreeSet<_> = ids.iter().copied().collect();
+        let found = tenants.chunks().filter(|(_, id, _)| requested.contains(id));
         let found: HashMap<_, _> =
             found.map(|(document, id, chunk)| (id, (document, chunk))).collect();
         let stored = |id: &i64| {

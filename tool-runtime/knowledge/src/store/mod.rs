@@ -252,8 +252,8 @@ impl DocumentStoreError {
 /// Storage backend for documents, which finds their chunks by words and by vectors.
 ///
 /// [`MemoryDocuments`](crate::MemoryDocuments) keeps them in memory, `SqliteDocuments` (feature
-/// `sqlite`) in a file, and `PostgresDocuments` (feature `postgres`) in a database. Test your own
-/// store with [`conformance::check`](crate::conformance::check).
+/// `sqlite`) in a file, and `PostgresDocuments` (feature `postgres`) in a database. The crate
+/// `tool-conformance` tests an implementation against these rules.
 ///
 /// ```
 /// use tool_runtime::knowledge::{DocumentStore, SqliteDocuments};

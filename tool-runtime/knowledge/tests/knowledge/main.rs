@@ -6,7 +6,6 @@ mod indexing;
 mod kills;
 mod memory;
 mod searching;
-mod stores;
 mod tool;
 
 use std::path::Path;

@@ -14,10 +14,9 @@
 //! - What a store has acknowledged survives the end of the process.
 //! - Each write builds on a revision. If another writer was first, the write is refused as a whole.
 //!
-//! [`conformance::check`] tests a store against these promises.
+//! The crate `tool-conformance` tests a store against these promises.
 
 mod concurrent;
-pub mod conformance;
 mod edit;
 mod error;
 mod handle;

@@ -43,8 +43,8 @@ use super::{
 /// # Implementing a store
 /// Put the impl under `#[async_trait]`, which this crate re-exports. [`SessionWrite::check`]
 /// decides whether a write is valid, and returns the new revision. Hold a lock, or a transaction,
-/// from reading the revision until the write is complete. Test the store with
-/// [`conformance::check`](super::conformance::check).
+/// from reading the revision until the write is complete. Test the store with the
+/// crate `tool-conformance`.
 ///
 /// The provided methods load whole records. Override [`load_range`](Self::load_range) in a store
 /// that can read a part of a session: the cost of a run then no longer grows with the conversation.
@@ -56,7 +56,7 @@ use super::{
 /// use tokio::sync::Mutex;
 /// use tool_runtime::agent::session::{
 ///     SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord, SessionStore,
-///     SessionWrite, conformance,
+///     SessionWrite,
 /// };
 /// use tool_runtime::async_trait;
 ///
@@ -118,8 +118,11 @@ use super::{
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), conformance::Violation> {
-/// conformance::check(|| async { MyStore::default() }).await
+/// # async fn main() -> Result<(), SessionError> {
+/// let store = MyStore::default();
+/// let revision = store.save("ada", SessionWrite::create().state("{}")).await?;
+/// assert_eq!(store.load("ada").await?.unwrap().revision, revision);
+/// # Ok(())
 /// # }
 /// ```
 #[diagnostic::on_unimplemented(

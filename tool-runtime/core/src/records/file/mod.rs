@@ -1,5 +1,5 @@
-//! Records in files: `lines.rs` is the format of a collection, `damage.rs` what is left of lines that
-//! can't be read, and `write.rs` replaces a file.
+//! Records in files: `lines.rs` is the format of a collection, `damage.rs` what is left of lines
+//! that can't be read, and `write.rs` replaces a file.
 
 mod damage;
 mod lines;
@@ -25,12 +25,12 @@ use lines::Collection;
 ///
 /// A write that has returned is on the disk. A kill at any moment leaves all of it or nothing.
 ///
-/// **Damage.** A line that can't be read is listed as corrupt, and stays in the file until its record
-/// is replaced or deleted. If its key can be read, only that record is affected. Otherwise the record
-/// of any key may be in the line: loading a key that is in no other line is an error instead of
-/// `None`, and so are its deletion and a save that expects something. Such a line is listed under a
-/// made-up key, `damaged line …`, by which it can be deleted. A damaged first line affects the whole
-/// collection.
+/// **Damage.** A line that can't be read is listed as corrupt, and stays in the file until its
+/// record is replaced or deleted. If its key can be read, only that record is affected. Otherwise
+/// the record of any key may be in the line: loading a key that is in no other line is an error
+/// instead of `None`, and so are its deletion and a save that expects something. Such a line is
+/// listed under a made-up key, `damaged line …`, by which it can be deleted. A damaged first line
+/// affects the whole collection.
 ///
 /// ```
 /// use tool_runtime::records::{Expected, FileRecords, Records};

@@ -1,18 +1,22 @@
 //! Checks of searches: rankings by words and by vectors, and filters.
 
-use super::{EMBEDDER, Violation, document, ensure_eq, failed, sources};
-use crate::store::{DocumentStore, SearchFilter};
+use tool_knowledge::{DocumentStore, SearchFilter};
+
+use super::samples::{EMBEDDER, document, sources};
+use crate::Violation;
+use crate::violation::{ensure_eq, failed};
 
 pub(super) async fn words_are_ranked(store: &impl DocumentStore) -> Result<(), Violation> {
     const RULE: &str = "chunks are ranked by their words";
     let texts = ["red fox and red hen", "red house with a long roof and many rooms", "blue sky"];
+    let [hen, house, sky] = texts;
     let documents = texts.iter().map(|text| document("", text, &[(text, [1.0, 0.0])])).collect();
     store.put(documents).await.map_err(failed(RULE))?;
     for (query, expected) in [
-        ("red", vec![texts[0], texts[1]]),
-        ("red sky", vec![texts[2], texts[0], texts[1]]),
-        ("houses", vec![texts[1]]),
-        ("\"red\" OR (NOT", vec![texts[0], texts[1]]),
+        ("red", vec![hen, house]),
+        ("red sky", vec![sky, hen, house]),
+        ("houses", vec![house]),
+        ("\"red\" OR (NOT", vec![hen, house]),
         ("green", vec![]),
         ("!?", vec![]),
     ] {

@@ -6,11 +6,12 @@ use std::time::{Duration, SystemTime};
 use fastrand::Rng;
 
 use super::samples::messages;
-use super::{Violation, ensure, ensure_eq, failed};
-use crate::agent::session::{
+use crate::Violation;
+use crate::violation::{ensure, ensure_eq, failed};
+use tool_core::agent::session::{
     SessionError, SessionQuery, SessionRecord, SessionStore, SessionWrite,
 };
-use crate::message::Message;
+use tool_core::message::Message;
 
 /// The number of random sequences.
 pub(super) const SEEDS: u64 = 24;
@@ -83,11 +84,11 @@ impl<'s> Model<'s> {
         }
         if from > count {
             let is_invalid = matches!(saved, Err(SessionError::InvalidWrite { .. }));
-            return ensure(is_invalid, INVALID, || format!("{saved:?}"));
+            return ensure(is_invalid, INVALID, "`InvalidWrite`", || format!("{saved:?}"));
         }
         let revision = saved.map_err(failed(SAVED))?;
         let is_new = revision != 0 && self.revisions.insert(revision);
-        ensure(is_new, REVISION, || format!("{revision}"))?;
+        ensure(is_new, REVISION, "another revision", || format!("{revision}"))?;
         let before = self.sessions.remove(name).map(|it| it.messages).unwrap_or_default();
         let messages: Vec<Message> = before.into_iter().take(from).chain(new).collect();
         self.sessions.insert(name, SessionRecord::new(messages, state, revision));
@@ -110,6 +111,7 @@ impl<'s> Model<'s> {
         ensure(
             listed.iter().all(|it| it.saved_at >= from && it.saved_at <= to + second),
             SAVED_AT,
+            "a time during the check",
             || format!("{listed:?}"),
         )
     }
@@ -123,7 +125,6 @@ fn ensure_conflict(
 ) -> Result<(), Violation> {
     let is_conflict = matches!(saved, Err(SessionError::Conflict { session, expected, actual })
         if session == name && *expected == base && *actual == current);
-    ensure(is_conflict, CONFLICT, || {
-        format!("write on {base} of {name:?}, which is at {current}: {saved:?}")
-    })
+    let expected = format!("a conflict of a write on {base}, as {name:?} is at {current}");
+    ensure(is_conflict, CONFLICT, &expected, || format!("{saved:?}"))
 }

@@ -1,8 +1,9 @@
 //! Checks two handles of one store.
 
 use super::samples::messages;
-use super::{Violation, ensure, ensure_eq, failed};
-use crate::agent::session::{
+use crate::Violation;
+use crate::violation::{ensure, ensure_eq, failed};
+use tool_core::agent::session::{
     SessionError, SessionQuery, SessionRecord, SessionStore, SessionWrite,
 };
 
@@ -32,7 +33,7 @@ pub(super) async fn check_visibility(
     let late = reader.save("s", SessionWrite::update(first)).await;
     let is_conflict =
         matches!(late, Err(SessionError::Conflict { actual, .. }) if actual == second);
-    ensure(is_conflict, CONFLICT, || format!("{late:?}"))?;
+    ensure(is_conflict, CONFLICT, "a conflict", || format!("{late:?}"))?;
 
     let listed = reader.list(SessionQuery::all()).await.map_err(failed(LISTED))?;
     let listed: Vec<_> = listed.iter().map(|it| (it.session.as_str(), it.revision)).collect();

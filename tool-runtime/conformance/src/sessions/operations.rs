@@ -1,8 +1,9 @@
 //! Checks parts of records, pages of the list, forks, renamed sessions and locks.
 
 use super::samples::messages;
-use super::{Violation, ensure, ensure_eq, failed};
-use crate::agent::session::{
+use crate::Violation;
+use crate::violation::{ensure, ensure_eq, failed};
+use tool_core::agent::session::{
     SessionError, SessionPart, SessionQuery, SessionRecord, SessionStore, SessionWrite,
 };
 
@@ -91,11 +92,11 @@ pub(super) async fn check_forks(store: &dyn SessionStore) -> Result<(), Violatio
     let existing = store.fork("s", "copy", fork).await;
     let is_refused =
         matches!(&existing, Err(SessionError::AlreadyExists { session }) if session == "copy");
-    ensure(is_refused, FORK_EXISTING, || format!("{existing:?}"))?;
+    ensure(is_refused, FORK_EXISTING, "`AlreadyExists`", || format!("{existing:?}"))?;
     for (session, base) in [("s", revision + 1), ("s", 0), ("missing", 1)] {
         let late = store.fork(session, "late", SessionWrite::update(base)).await;
         let is_conflict = matches!(late, Err(SessionError::Conflict { .. }));
-        ensure(is_conflict, FORK_CONFLICT, || format!("{late:?}"))?;
+        ensure(is_conflict, FORK_CONFLICT, "a conflict", || format!("{late:?}"))?;
     }
     let record = store.load("s").await.map_err(failed(FORKED))?;
     ensure_eq(FORKED, &record, &Some(SessionRecord::new(all, "state", revision)))
@@ -114,18 +115,19 @@ pub(super) async fn check_renames(store: &dyn SessionStore) -> Result<(), Violat
     ensure_eq(RENAMED, &load("s").await?, &None)?;
     // Writes go on under the new name, and the old one is free.
     let late = store.save("s", SessionWrite::update(revision)).await;
-    ensure(matches!(late, Err(SessionError::Conflict { .. })), RENAMED, || format!("{late:?}"))?;
+    let is_conflict = matches!(late, Err(SessionError::Conflict { .. }));
+    ensure(is_conflict, RENAMED, "a conflict", || format!("{late:?}"))?;
     let other = store.save("s", SessionWrite::create()).await.map_err(failed(RENAMED))?;
     for (from, to) in [("missing", "u"), ("missing", "s")] {
         let renamed = store.rename(from, to).await;
         let is_refused =
             matches!(&renamed, Err(SessionError::NotFound { session }) if session == from);
-        ensure(is_refused, RENAME_MISSING, || format!("{renamed:?}"))?;
+        ensure(is_refused, RENAME_MISSING, "`NotFound`", || format!("{renamed:?}"))?;
     }
     let replaced = store.rename("t", "s").await;
     let is_refused =
         matches!(&replaced, Err(SessionError::AlreadyExists { session }) if session == "s");
-    ensure(is_refused, RENAME_EXISTING, || format!("{replaced:?}"))?;
+    ensure(is_refused, RENAME_EXISTING, "`AlreadyExists`", || format!("{replaced:?}"))?;
     ensure_eq(RENAME_EXISTING, &load("t").await?, &record)?;
     let other = Some(SessionRecord::new(Vec::new(), "", other));
     ensure_eq(RENAME_EXISTING, &load("s").await?, &other)
@@ -135,5 +137,5 @@ pub(super) async fn check_renames(store: &dyn SessionStore) -> Result<(), Violat
 pub(super) fn check_locks(store: &dyn SessionStore) -> Result<(), Violation> {
     let first = store.locks().try_lock("s");
     let is_locked = first.is_some() && store.locks().try_lock("s").is_none();
-    ensure(is_locked, LOCKS, || "a locked session was locked again".to_owned())
+    ensure(is_locked, LOCKS, "no second lock of a locked session", || "a second one".to_owned())
 }

@@ -1,15 +1,14 @@
 //! Checks of concurrent writers, and of writes that are dropped.
 
-use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
-use std::thread;
 
-use tokio::runtime::Handle;
+use tokio::task::yield_now;
+use tool_knowledge::{DocumentRecord, DocumentStore, DocumentStoreError, SearchFilter};
 
-use super::{EMBEDDER, Violation, document, ensure_eq, failed};
-use crate::store::{DocumentRecord, DocumentStore, DocumentStoreError, SearchFilter};
+use super::samples::{EMBEDDER, document};
+use crate::Violation;
+use crate::checks::{Scheduling, Work, poll_times};
+use crate::violation::{ensure_eq, failed};
 
 /// The number of rounds in which all writers expect the same record.
 const ROUNDS: usize = 10;
@@ -18,24 +17,24 @@ const ROUNDS: usize = 10;
 const WRITERS: usize = 4;
 
 pub(super) async fn one_of_concurrent_puts_succeeds<S: DocumentStore + 'static>(
-    handles: [Arc<S>; 2],
+    handles: &[Arc<S>; 2],
 ) -> Result<(), Violation> {
     const RULE: &str = "of concurrent writers that expect one record, exactly one succeeds";
     let mut current = None;
-    for round in 0..ROUNDS {
-        let winners = put_concurrently(&handles, |writer| {
+    for (round, scheduling) in (0..ROUNDS).zip(Scheduling::ALL.into_iter().cycle()) {
+        let winners = put_concurrently(scheduling, handles, |writer| {
             (("one", format!("word{round} by{writer}")), current.clone(), usize::MAX)
         });
         let winners = winners.await?;
         ensure_eq(RULE, &winners.len(), &1)?;
-        let [first, _] = &handles;
+        let [first, _] = handles;
         let stored = first.find("t", &["one"]).await.map_err(failed(RULE))?.remove("one");
         let rule = "the document of the writer that succeeded is stored";
         ensure_eq(rule, &stored.as_ref(), &winners.first())?;
         current = stored;
     }
     // One document is stored, so there is room for one of the writers.
-    let winners = put_concurrently(&handles, |writer| {
+    let winners = put_concurrently(Scheduling::Threads, handles, |writer| {
         let source = ["two", "three", "four"].get(writer).copied().unwrap_or("five");
         ((source, "new".into()), None, 2)
     });
@@ -44,17 +43,19 @@ pub(super) async fn one_of_concurrent_puts_succeeds<S: DocumentStore + 'static>(
 
 /// Puts a document by each writer, and returns the records of those that succeeded.
 async fn put_concurrently<S: DocumentStore + 'static>(
+    scheduling: Scheduling,
     handles: &[Arc<S>; 2],
     write: impl Fn(usize) -> ((&'static str, String), Option<DocumentRecord>, usize),
 ) -> Result<Vec<DocumentRecord>, Violation> {
     const RULE: &str = "a refused write is a conflict";
-    let writers = handles.iter().cycle().take(WRITERS).enumerate().map(|(writer, store)| {
-        let (store, runtime) = (Arc::clone(store), Handle::current());
+    let writers = handles.iter().cycle().take(WRITERS).enumerate();
+    let works = writers.map(|(writer, store)| -> Work<Option<DocumentRecord>> {
+        let store = Arc::clone(store);
         let ((source, text), expected, most) = write(writer);
         let document = document("t", source, &[(&text, [0.6, 0.8])]);
-        thread::spawn(move || {
+        Box::pin(async move {
             let record = document.record.clone();
-            match runtime.block_on(store.put_if(document, expected.as_ref(), most)) {
+            match store.put_if(document, expected.as_ref(), most).await {
                 Ok(()) => Ok(Some(record)),
                 Err(
                     DocumentStoreError::Conflict { .. } | DocumentStoreError::TenantFull { .. },
@@ -63,16 +64,8 @@ async fn put_concurrently<S: DocumentStore + 'static>(
             }
         })
     });
-    let writers: Vec<_> = writers.collect();
-    // Waiting for threads would block a runtime with one thread.
-    let results = tokio::task::spawn_blocking(|| {
-        writers.into_iter().map(thread::JoinHandle::join).collect::<Result<Vec<_>, _>>()
-    });
-    let Ok(Ok(results)) = results.await else {
-        return Err(Violation { rule: RULE, details: "a writer panicked".into() });
-    };
-    let results: Result<Vec<_>, Violation> = results.into_iter().collect();
-    Ok(results?.into_iter().flatten().collect())
+    let results = scheduling.run(works.collect()).await?;
+    Ok(results.into_iter().flatten().collect())
 }
 
 /// Drops writes after each number of polls.
@@ -84,16 +77,8 @@ pub(super) async fn dropped_puts_are_whole(store: &impl DocumentStore) -> Result
         let texts: Vec<String> = (0..CHUNKS).map(|number| format!("word {number}")).collect();
         let parts: Vec<_> = texts.iter().map(|text| (text.as_str(), [0.6, 0.8])).collect();
         let documents = ["one", "two"].map(|source| document(&tenant, source, &parts));
-        {
-            let mut put = pin!(store.put(documents.to_vec()));
-            for _ in 0..polls {
-                let is_done = poll_fn(|context| Poll::Ready(put.as_mut().poll(context).is_ready()));
-                if is_done.await {
-                    break;
-                }
-                tokio::task::yield_now().await;
-            }
-        }
+        _ = poll_times(polls, store.put(documents.to_vec())).await;
+        yield_now().await;
         // A write that continues in the background is done before this search or after all of them.
         let filter = SearchFilter::tenant(&tenant);
         let words = store.search_words("word", &filter, 99).await.map_err(failed(RULE))?.len();

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Violation, ensure_eq, failed};
-use crate::agent::session::{SessionQuery, SessionRecord, SessionStore, SessionWrite};
-use crate::message::{
+use crate::Violation;
+use crate::violation::{ensure_eq, failed};
+use tool_core::agent::session::{SessionQuery, SessionRecord, SessionStore, SessionWrite};
+use tool_core::message::{
     AssistantPart, Audio, ContentPart, EmbeddedResource, FileData, Image, Message, Reasoning,
     ResourceLink, ToolCall, ToolResult,
 };

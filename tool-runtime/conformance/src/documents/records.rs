@@ -4,8 +4,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::{EMBEDDER, Violation, digest, document, ensure_eq, failed, sources};
-use crate::store::{DocumentRecord, DocumentStore, DocumentStoreError, SearchFilter, StoredChunk};
+use tool_knowledge::{
+    DocumentRecord, DocumentStore, DocumentStoreError, SearchFilter, StoredChunk,
+};
+
+use super::samples::{EMBEDDER, digest, document, sources};
+use crate::Violation;
+use crate::violation::{ensure_eq, failed};
 
 pub(super) async fn records_are_unchanged(store: &impl DocumentStore) -> Result<(), Violation> {
     const RULE: &str = "records are kept as they are";

@@ -1,18 +1,14 @@
 //! Checks saves whose future is dropped, and concurrent saves.
 
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
-use std::sync::{Arc, Barrier};
-use std::task::Poll;
-use std::thread;
+use std::sync::Arc;
 
-use tokio::runtime::Handle;
-use tokio::sync::oneshot;
-use tokio::task::{JoinSet, yield_now};
+use tokio::task::yield_now;
+use tool_core::agent::session::{SessionError, SessionRecord, SessionStore, SessionWrite};
+use tool_core::message::Message;
 
-use super::{Violation, ensure_eq, failed};
-use crate::agent::session::{SessionError, SessionRecord, SessionStore, SessionWrite};
-use crate::message::Message;
+use crate::Violation;
+use crate::checks::{Scheduling, Work, poll_times};
+use crate::violation::{ensure_eq, failed};
 
 /// The number of concurrent writers, and of the writes of each.
 const WRITERS: usize = 4;
@@ -30,7 +26,7 @@ fn ensure_one_save(
     rule: &'static str,
     record: Option<SessionRecord>,
 ) -> Result<SessionRecord, Violation> {
-    let record = record.ok_or_else(|| Violation::new(rule, "the session does not exist"))?;
+    let record = record.ok_or_else(|| Violation::new(rule, "a session", "none"))?;
     ensure_eq(rule, &record.messages, &vec![Message::user(&record.state)])?;
     Ok(record)
 }
@@ -51,17 +47,7 @@ async fn save_number(
 pub(super) async fn check_dropped_saves(store: &dyn SessionStore) -> Result<(), Violation> {
     let mut revision = save_number(store, 0, 0).await.map_err(failed(COMPLETE))?;
     for number in 1..=DROPPED_SAVES {
-        let mut polls_left = number;
-        let mut save = pin!(save_number(store, revision, number));
-        let saved = poll_fn(|cx| {
-            polls_left = polls_left.saturating_sub(1);
-            match save.as_mut().poll(cx) {
-                Poll::Ready(saved) => Poll::Ready(Some(saved)),
-                Poll::Pending if polls_left == 0 => Poll::Ready(None),
-                Poll::Pending => Poll::Pending,
-            }
-        });
-        match saved.await {
+        match poll_times(number, save_number(store, revision, number)).await {
             // An earlier save that was dropped may have been completed by itself.
             None | Some(Err(SessionError::Conflict { .. })) => {
                 let record = store.load("s").await.map_err(failed(COMPLETE))?;
@@ -73,64 +59,27 @@ pub(super) async fn check_dropped_saves(store: &dyn SessionStore) -> Result<(), 
     Ok(())
 }
 
-/// How concurrent writers run.
-#[derive(Clone, Copy, PartialEq)]
-enum Scheduling {
-    /// Tasks of the runtime: on a single thread, they interleave where a store awaits.
-    Tasks,
-    /// Separate threads, whatever the runtime: they interleave anywhere.
-    Threads,
-}
-
 /// Checks concurrent writes to one session by two handles of its store, each on the revision that
 /// its writer saw last: no write is lost without a conflict, and a reader sees complete saves only.
-pub(super) async fn check_concurrent_writes<S>(handles: [Arc<S>; 2]) -> Result<(), Violation>
-where
-    S: SessionStore + 'static,
-{
-    for scheduling in [Scheduling::Tasks, Scheduling::Threads] {
-        check_scheduled(scheduling, &handles).await?;
-    }
-    Ok(())
-}
-
-async fn check_scheduled<S>(scheduling: Scheduling, handles: &[Arc<S>; 2]) -> Result<(), Violation>
+pub(super) async fn check_concurrent_writes<S>(handles: &[Arc<S>; 2]) -> Result<(), Violation>
 where
     S: SessionStore + 'static,
 {
     let [store, other] = handles;
-    let first = save_number(store, 0, 0).await.map_err(failed(CONFLICTS))?;
-    let all_started = Arc::new(Barrier::new(WRITERS + 1));
-    let mut tasks = JoinSet::new();
-    let mut spawn = |work: Work| match scheduling {
-        Scheduling::Tasks => _ = tasks.spawn(work),
-        Scheduling::Threads => _ = tasks.spawn(run_on_thread(Arc::clone(&all_started), work)),
-    };
-    for handle in handles.iter().cycle().take(WRITERS) {
-        spawn(Box::pin(count_up(Arc::clone(handle), first)));
+    for scheduling in Scheduling::ALL {
+        let first = save_number(store, 0, 0).await.map_err(failed(CONFLICTS))?;
+        let writers = handles.iter().cycle().take(WRITERS);
+        let mut works: Vec<_> = writers
+            .map(|handle| -> Work<()> { Box::pin(count_up(Arc::clone(handle), first)) })
+            .collect();
+        works.push(Box::pin(read(Arc::clone(other))));
+        scheduling.run(works).await?;
+        let record = store.load("s").await.map_err(failed(CONFLICTS))?;
+        let expected = (WRITERS * WRITES).to_string();
+        ensure_eq(CONFLICTS, &record.map(|it| it.state), &Some(expected))?;
+        store.delete("s").await.map_err(failed(CONFLICTS))?;
     }
-    spawn(Box::pin(read(Arc::clone(other))));
-    while let Some(joined) = tasks.join_next().await {
-        joined.map_err(|error| Violation::new(CONFLICTS, error.to_string()))??;
-    }
-    let record = store.load("s").await.map_err(failed(CONFLICTS))?;
-    let expected = (WRITERS * WRITES).to_string();
-    ensure_eq(CONFLICTS, &record.map(|it| it.state), &Some(expected))?;
-    store.delete("s").await.map_err(failed(CONFLICTS))
-}
-
-type Work = Pin<Box<dyn Future<Output = Result<(), Violation>> + Send>>;
-
-/// Runs the work on a thread outside of the runtime's blocking pool, all of which a store may need.
-async fn run_on_thread(all_started: Arc<Barrier>, work: Work) -> Result<(), Violation> {
-    let (sender, result) = oneshot::channel();
-    let runtime = Handle::current();
-    thread::spawn(move || {
-        all_started.wait();
-        sender.send(runtime.block_on(work))
-    });
-    let panicked = |_| Err(Violation::new(ONE_SAVE, "a writer or reader panicked"));
-    result.await.unwrap_or_else(panicked)
+    Ok(())
 }
 
 async fn count_up(store: Arc<impl SessionStore>, first: u64) -> Result<(), Violation> {

@@ -1,0 +1,110 @@
+//! The suite for observers, by the contract of [`Observer`].
+
+// `events.rs` has an event of each kind.
+
+mod events;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tool_core::event::{Event, Observer};
+
+use crate::Violation;
+use crate::checks::{Checks, Scheduling, Work, catch};
+use crate::violation::ensure_eq;
+
+/// The number of threads that emit events at once, and how often each emits all of them.
+const THREADS: usize = 4;
+const REPETITIONS: usize = 50;
+/// The time after which an observer is taken for one that blocks.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+const EACH_KIND: &str = "an observer takes each kind of event, whatever its texts are";
+const RETURNS: &str =
+    "an observer returns soon, because the task that emits the event waits for it";
+const SHARED: &str = "an observer takes events of several threads at once";
+const INTEREST: &str = "the interest of an observer does not change";
+
+/// Checks that an observer takes each kind of event, from several threads at once.
+///
+/// The checks cover that no event makes it panic, with empty, long and unusual texts; that it
+/// returns soon; and that its [interest](Observer::interest) stays the same. What it does with the
+/// events is up to its own tests. `create` returns a new observer each time.
+///
+/// ```
+/// use tool_conformance::observers;
+/// use tool_runtime::Event;
+/// use tool_runtime::event::Recorder;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// assert_eq!(observers::check(|| async { Recorder::new(100) }).await, []);
+///
+/// let prints_calls = || async {
+///     |event: &Event| println!("{}", event.call_id().expect("each event is of a call"))
+/// };
+/// let found = observers::check(prints_calls).await;
+/// assert!(found[0].found.contains("each event is of a call"));
+/// # }
+/// ```
+pub async fn check<O, F>(create: impl Fn() -> F) -> Vec<Violation>
+where
+    O: Observer + 'static,
+    F: Future<Output = O>,
+{
+    let create = &create;
+    let mut checks = Checks::default();
+    for event in events::all() {
+        checks.run(async { check_event(create().await, event).await }).await;
+    }
+    checks.run(async { check_threads(create().await).await }).await;
+    checks.found()
+}
+
+/// Checks one event, on a separate thread, which may hang.
+async fn check_event(observer: impl Observer + 'static, event: Event) -> Result<(), Violation> {
+    let name = event.name();
+    let (sender, observed) = oneshot::channel();
+    std::thread::spawn(move || {
+        let before = observer.interest();
+        let panic = catch(|| observer.observe(&event));
+        let _ = sender.send((panic, before, observer.interest()));
+    });
+    let Ok(observed) = timeout(TIMEOUT, observed).await else {
+        let expected = format!("a return from `{name}`");
+        return Err(Violation::new(RETURNS, expected, format!("none within {TIMEOUT:?}")));
+    };
+    let panicked = |text: String| {
+        Violation::new(EACH_KIND, format!("a return from `{name}`"), format!("the panic `{text}`"))
+    };
+    let (result, before, after) = observed.map_err(|_| panicked(String::new()))?;
+    result.map_err(panicked)?;
+    ensure_eq(INTEREST, &after, &before)
+}
+
+async fn check_threads(observer: impl Observer + 'static) -> Result<(), Violation> {
+    let observer = Arc::new(observer);
+    let works = (0..THREADS).map(|_| -> Work<()> {
+        let observer = Arc::clone(&observer);
+        Box::pin(async move {
+            let all = events::all();
+            for event in all.iter().cycle().take(all.len() * REPETITIONS) {
+                let observed = catch(|| observer.observe(event));
+                observed.map_err(|panic| {
+                    let name = event.name();
+                    Violation::new(SHARED, format!("a return from `{name}`"), panic)
+                })?;
+            }
+            Ok(())
+        })
+    });
+    let works = Scheduling::Threads.run(works.collect());
+    match timeout(TIMEOUT, works).await {
+        Ok(results) => results.map(|_| ()),
+        Err(_) => {
+            let found = format!("no return within {TIMEOUT:?}");
+            Err(Violation::new(SHARED, "a return from each event", found))
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Observers conform, and the suite finds each defect of an observer.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::sleep;
+use std::time::Duration;
+
+use tool_conformance::observers::check;
+use tool_runtime::Event;
+use tool_runtime::event::{Background, Channel, Interest, JsonLines, Observer, Recorder};
+
+use crate::assert_found;
+
+#[tokio::test]
+async fn observers_of_the_runtime_conform() {
+    assert_eq!(check(|| async { Recorder::new(10) }).await, []);
+    assert_eq!(check(|| async { Channel::new(10) }).await, []);
+    assert_eq!(check(|| async { Background::new(Recorder::new(10)).unwrap() }).await, []);
+    assert_eq!(check(|| async { JsonLines::new(io::sink()).unwrap() }).await, []);
+    let shows = || async { |event: &Event| assert!(!event.to_string().is_empty()) };
+    assert_eq!(check(shows).await, []);
+}
+
+/// Holds a lock while it receives an event, and panics if another thread has it.
+struct Exclusive(Mutex<()>);
+
+impl Observer for Exclusive {
+    fn observe(&self, _: &Event) {
+        let _lock = self.0.try_lock().expect("only one thread emits events");
+        std::thread::yield_now();
+    }
+}
+
+/// Changes its interest with the first event.
+#[derive(Default)]
+struct Changing(AtomicBool);
+
+impl Observer for Changing {
+    fn observe(&self, _: &Event) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn interest(&self) -> Interest {
+        if self.0.load(Ordering::Relaxed) { Interest::RunningCalls } else { Interest::All }
+    }
+}
+
+#[tokio::test]
+async fn suite_finds_each_defect_of_an_observer() {
+    let of_calls =
+        || async { |event: &Event| assert!(event.call_id().is_some(), "each event is of a call") };
+    let each_kind = "an observer takes each kind of event, whatever its texts are";
+    assert_found(&check(of_calls).await, each_kind, "of calls");
+    let ascii = || async { |event: &Event| assert!(event.to_string().is_ascii()) };
+    assert_found(&check(ascii).await, each_kind, "ASCII");
+    let shared = "an observer takes events of several threads at once";
+    assert_found(&check(|| async { Exclusive(Mutex::new(())) }).await, shared, "alone");
+    let interest = "the interest of an observer does not change";
+    assert_found(&check(|| async { Changing::default() }).await, interest, "changing");
+}
+
+/// The clock of tokio is paused, because nothing else ends the wait for the observer.
+#[tokio::test(start_paused = true)]
+async fn suite_finds_an_observer_that_blocks() {
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let blocking = || async {
+        let is_stopped = Arc::clone(&is_stopped);
+        move |event: &Event| {
+            while event.name() == "model.requested" && !is_stopped.load(Ordering::Relaxed) {
+                sleep(Duration::from_millis(1));
+            }
+        }
+    };
+    let returns = "an observer returns soon, because the task that emits the event waits for it";
+    let found = check(blocking).await;
+    is_stopped.store(true, Ordering::Relaxed);
+    assert_found(&found, returns, "blocking");
+}

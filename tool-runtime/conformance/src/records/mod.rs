@@ -87,7 +87,9 @@ where
         let store = Arc::new(open().await);
         [Arc::clone(&store), store]
     };
-    checks.run(async { concurrency::check(&twice().await).await }).await;
+    checks.run(async { concurrency::check_one_winner(&twice().await).await }).await;
+    checks.run(async { concurrency::check_no_lost_write(&twice().await).await }).await;
+    checks.run(async { concurrency::check_revisions(&twice().await).await }).await;
     checks.run(async { moments::check(&twice().await).await }).await;
     checks.run(async { changes::check(&twice().await).await }).await;
     checks.found()
@@ -115,7 +117,9 @@ pub async fn check_handles<R: Records + 'static>(first: R, second: R) -> Vec<Vio
     checks.run(handles::check(first, second)).await;
     checks.run(handles::check(second, first)).await;
     checks.run(changes::check(&handles)).await;
-    checks.run(concurrency::check(&handles)).await;
+    checks.run(concurrency::check_one_winner(&handles)).await;
+    checks.run(concurrency::check_no_lost_write(&handles)).await;
+    checks.run(concurrency::check_revisions(&handles)).await;
     checks.run(moments::check(&handles)).await;
     checks.found()
 }

@@ -206,6 +206,7 @@ impl DocumentStore for Defective {
             documents.iter().try_for_each(IndexedDocument::check_vectors)?;
             for document in documents {
                 self.0.put(vec![document]).await?;
+                tokio::task::yield_now().await;
             }
             return Ok(());
         }

@@ -1,8 +1,9 @@
 //! The startup check of an agent reports every problem that would fail its first run.
 
+use tool_runtime::__workspace::AllTools;
 use tool_runtime::agent::{CheckProblem, Steering};
 use tool_runtime::dispatch::{AskLater, Breaker, Breakers, Concurrency, Permissions, RateLimits};
-use tool_runtime::registry::{AllTools, Selector, SelectorInput};
+use tool_runtime::registry::{Selector, SelectorInput};
 use tool_runtime::{
     Agent, ChatModel, ChatOptions, ChatReply, ChatRequest, ModelError, Permission, Policy,
     RateLimit, Registry, ScriptedModel, ToolChoice, ToolContext, ToolDefinition, ToolError,

@@ -4,8 +4,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::event::{
-    Background, Channel, EventKind, Interest, JsonLines, LogEvent, Observer, Origin, Progress,
-    Recorder, RunEvent, ToolEvent,
+    Background, Channel, EventKind, JsonLines, LogEvent, Observer, Origin, Progress, Recorder,
+    RunEvent, ToolEvent,
 };
 use tool_runtime::{Agent, Answer, ChatReply, Event, ScriptedModel, ToolContext, tool, tools};
 
@@ -161,8 +161,8 @@ impl Observer for Running {
         self.0.observe(event);
     }
 
-    fn interest(&self) -> Interest {
-        Interest::RunningCalls
+    fn only_running_calls(&self) -> bool {
+        true
     }
 }
 

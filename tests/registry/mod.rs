@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
-use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, RemovedTools, Snapshot};
+use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, Snapshot};
 use tool_runtime::{
     Agent, Arguments, Availability, ChatReply, Dispatcher, EffectRecord, Message, Registry,
     RegistryError, ScriptedModel, ScriptedTurn, Tool, ToolCall, ToolContext, ToolDefinition,
@@ -84,7 +84,7 @@ fn same_named_tools_of_two_providers_are_both_visible() {
     assert_eq!(old.definition().description, "A's.");
     assert_eq!(description(&registry, "a__find").unwrap(), "A's new.");
 
-    let b: RemovedTools = registry.unregister_provider("b");
+    let b = registry.unregister_provider("b");
     assert_eq!((b.len(), names(&registry)), (1, vec!["a__find".into(), "find".into()]));
     registry.unregister("find");
     assert_eq!(names(&registry), ["find"]);
@@ -145,11 +145,11 @@ fn availability_is_queried_for_each_snapshot() {
     let states = snapshot.check_availability();
     let available: Vec<_> = states
         .iter()
-        .map(|state| (state.name.as_str(), state.availability.is_available()))
+        .map(|(entry, availability)| (entry.name(), availability.is_available()))
         .collect();
     assert_eq!(available, [("always", true), ("sunbathe", false), ("wrapped", false)]);
-    assert_eq!(states[1].availability, Availability::Unavailable("it is dark".into()));
-    assert_eq!(states[1].description, "Is there by day.");
+    assert_eq!(states[1].1, Availability::Unavailable("it is dark".into()));
+    assert_eq!(states[1].0.definition().description, "Is there by day.");
     DAY.store(true, Ordering::Relaxed);
     assert_eq!(offered(), ["always", "sunbathe"]);
 }

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
+use tool_runtime::registry::Entry;
 
 use super::*;
+
+type Removed = Vec<Arc<Entry>>;
 
 /// The key of a tool: its provider and its own name.
 type Key = (Option<&'static str>, &'static str);
@@ -164,7 +167,7 @@ proptest! {
             |key| key.0 == Some("p"),
         ];
         let mut model = Model::default();
-        let mut withdrawal: Option<(RemovedTools, BTreeMap<Key, Registered>)> = None;
+        let mut withdrawal: Option<(Removed, BTreeMap<Key, Registered>)> = None;
         let mut snapshots = Vec::new();
         for change in changes {
             match change {

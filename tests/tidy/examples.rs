@@ -15,7 +15,7 @@ use super::files::{files, relative, root};
 use super::items::{Item, items};
 
 /// Methods by which a user enters a part of the crate, beside those that the rule finds.
-const ENTRY_POINTS: [(&str, &[&str]); 18] = [
+const ENTRY_POINTS: [(&str, &[&str]); 17] = [
     ("Agent", &["stream", "start", "resume", "session", "check", "policy", "into_tool"]),
     ("Cassette", &["record", "replay"]),
     ("Client", &["new"]),
@@ -29,7 +29,6 @@ const ENTRY_POINTS: [(&str, &[&str]); 18] = [
     ("Session", &["stream", "start", "fork", "truncate", "rename"]),
     ("SessionLocks", &["new", "try_lock"]),
     ("Steering", &["new"]),
-    ("TextStream", &["new", "push", "finish"]),
     ("ToolContext", &["get", "require", "spawn", "progress", "record", "redact"]),
     ("ToolError", &["validation", "transient", "retry_after"]),
     ("Turn", &["new", "next"]),

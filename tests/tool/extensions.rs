@@ -2,7 +2,8 @@
 
 use std::any::TypeId;
 
-use tool_runtime::{Dispatcher, Extensions, RequiredExtension, ToolCall};
+use tool_runtime::__private::RequiredExtension;
+use tool_runtime::{Dispatcher, Extensions, ToolCall};
 
 use super::*;
 

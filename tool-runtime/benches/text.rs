@@ -10,8 +10,8 @@ mod rounds;
 
 use rounds::Rounds;
 use serde_json::json;
+use tool_runtime::__workspace::{Formats, TextStream, ToolLookup};
 use tool_runtime::ToolDefinition;
-use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup, extract};
 
 const BYTES: usize = 10_000;
 /// Sizes of pieces: as small as a provider sends, a large one, and the whole text.
@@ -72,7 +72,7 @@ fn main() {
     for (name, text) in texts.filter(|(name, _)| name.contains(&selected)) {
         let mut rounds = Rounds::new(40, 100);
         let whole = text.clone();
-        rounds.add(move || extract(&whole, &offered()));
+        rounds.add(move || Formats::all().extract(&whole, &offered()));
         for length in PIECES {
             let text = text.clone();
             rounds.add(move || streamed(&text, length, offered()));

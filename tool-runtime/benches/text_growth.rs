@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use serde_json::json;
-use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup, extract};
+use tool_runtime::__workspace::{Formats, TextStream, ToolLookup};
 use tool_runtime::drivers::{Driver as _, Native};
 use tool_runtime::{ChatOptions, ChatRequest, Delta, ToolDefinition};
 
@@ -82,11 +82,11 @@ fn held_back() {
             let text = begin.to_owned() + &more.repeat(bytes);
             let measure = || {
                 let request = ChatRequest::new(&[]).tools(&tools).options(&options);
-                let mut listener = Native.stream_decoder(request).unwrap();
+                let mut decode = Native.stream_decoder(request).unwrap();
                 let started = Instant::now();
                 for piece in text.as_bytes().chunks(4) {
                     let piece = std::str::from_utf8(piece).unwrap();
-                    listener.decode(Delta::Text(piece), &mut |_| {});
+                    decode(Delta::Text(piece), &mut |_: Delta<'_>| {});
                 }
                 started.elapsed()
             };
@@ -128,7 +128,7 @@ fn measured(text: &str, pieces: Option<usize>, tools: &[ToolDefinition]) -> Dura
     let offered = ToolLookup::new(&tools.iter().collect::<Vec<_>>());
     let started = Instant::now();
     let Some(length) = pieces else {
-        drop(extract(text, &offered));
+        drop(Formats::all().extract(text, &offered));
         return started.elapsed();
     };
     let mut stream = TextStream::new(Formats::all(), offered);

@@ -23,7 +23,8 @@ use allocation_counter::measure;
 use rounds::Rounds;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
-use tool_runtime::agent::{Limits, Step, Turn};
+use tool_runtime::__workspace::Step;
+use tool_runtime::agent::{Limits, Turn};
 use tool_runtime::{
     Agent, AssistantPart, ChatModel, ChatReply, ChatRequest, Message, ModelError, ScriptedModel,
     ToolCall, ToolResult, async_trait, tool, tools,

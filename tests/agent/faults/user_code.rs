@@ -12,7 +12,7 @@ use tool_runtime::agent::session::{
     SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord, SessionStore,
     SessionWrite,
 };
-use tool_runtime::agent::window::{EvictedMessages, Summarizer, SummaryError, Window};
+use tool_runtime::agent::window::{EvictedMessages, Summarizer, Window};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder, RunEvent};
 use tool_runtime::{Dispatcher, Registry, ToolCall};
 
@@ -71,8 +71,8 @@ impl SessionStore for Fails {
 
 #[async_trait]
 impl Summarizer for Fails {
-    async fn summarize(&self, _: &EvictedMessages) -> Result<String, SummaryError> {
-        Err(SummaryError::new(PanickingError))
+    async fn summarize(&self, _: &EvictedMessages) -> Result<String, Box<dyn Error + Send + Sync>> {
+        Err(PanickingError.into())
     }
 }
 

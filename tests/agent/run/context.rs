@@ -198,8 +198,10 @@ async fn interceptor_can_stop_the_run_whatever_it_decides_on_the_call() {
         while run.next().await.is_some() {}
         assert_eq!(run.state().metadata["seen"], json!(name), "{name}");
         let stopped = run.finish().await.unwrap_err();
-        let StopReason::StopRequested(request) = &stopped.reason else { panic!("{stopped}") };
-        assert_eq!((&request.tool, request.reason.as_str()), (&None, "that is enough"), "{name}");
+        let StopReason::StopRequested { tool, reason } = &stopped.reason else {
+            panic!("{stopped}")
+        };
+        assert_eq!((tool, reason.as_str()), (&None, "that is enough"), "{name}");
         assert_eq!(results(&stopped.transcript[2])[0].text, result, "{name}");
     }
 }
@@ -230,8 +232,8 @@ async fn tool_changes_neither_the_metadata_nor_the_interceptors_part_of_a_stop()
     while run.next().await.is_some() {}
     assert_eq!(run.state().metadata, json!({"user": "ada"}).as_object().cloned().unwrap());
     let stopped = run.finish().await.unwrap_err();
-    let StopReason::StopRequested(request) = &stopped.reason else { panic!("{stopped}") };
-    assert_eq!(request.tool.as_deref(), Some("forge"));
+    let StopReason::StopRequested { tool, .. } = &stopped.reason else { panic!("{stopped}") };
+    assert_eq!(tool.as_deref(), Some("forge"));
 }
 
 #[tokio::test]

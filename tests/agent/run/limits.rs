@@ -7,7 +7,6 @@ use tool_runtime::agent::session::{
     SessionWrite,
 };
 use tool_runtime::agent::window::Window;
-use tool_runtime::dispatch::OnFailure;
 
 use super::*;
 
@@ -204,7 +203,7 @@ async fn time_limit_stops_a_run() {
 #[tokio::test(start_paused = true)]
 async fn cancelled_run_is_not_reported_as_aborted_by_its_calls() {
     let limit = Duration::from_secs(5);
-    let policy = Policy::new().on_failure(OnFailure::Abort);
+    let policy = Policy::new().abort_on_failure();
     let agent = || {
         let model = script([ChatReply::default().call("wait", "{}")]);
         Agent::new(model, tools![wait]).policy(policy.clone())

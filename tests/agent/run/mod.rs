@@ -24,9 +24,10 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use serde_json::json;
 use support::conversation::{assert_complete, calls, echo, echo_call, refuse, results};
+use tool_runtime::__workspace::Step;
 use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::agent::{
-    CompletedStep, Limits, ModelHook, Prices, Prompt, RunState, Steering, Step, StreamItem, Turn,
+    CompletedStep, Limits, ModelHook, Prices, Prompt, RunState, Steering, StreamItem, Turn,
 };
 use tool_runtime::dispatch::{Approval, AskLater, Interceptor};
 use tool_runtime::drivers::{Driver, Native, PreparedRequest, ReAct, Text};

@@ -9,8 +9,8 @@ async fn tool_can_request_a_stop() {
     let two_calls = ChatReply::default().call("finish", "{}").call("echo", r#"{"text": "hi"}"#);
     let stopped =
         Agent::new(script([two_calls]), tools![finish, echo]).run("Go").await.unwrap_err();
-    let StopReason::StopRequested(request) = &stopped.reason else { panic!("{stopped}") };
-    assert_eq!((request.tool.as_deref(), request.reason.as_str()), (Some("finish"), "all is done"));
+    let StopReason::StopRequested { tool, reason } = &stopped.reason else { panic!("{stopped}") };
+    assert_eq!((tool.as_deref(), reason.as_str()), (Some("finish"), "all is done"));
     assert_eq!(
         stopped.to_string(),
         "the run stopped: stop requested by the tool `finish`: all is done"

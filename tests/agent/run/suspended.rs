@@ -23,7 +23,7 @@ async fn book(train: String, ctx: &ToolContext) -> Result<String, ToolError> {
         return Err(ToolError::suspended("Window or aisle?", json!({})));
     };
     let answer: String = resumed.answer_as()?;
-    match resumed.state()["seat"].as_str() {
+    match resumed.state["seat"].as_str() {
         None => Err(ToolError::suspended(
             format!("{answer} in a quiet coach?"),
             json!({ "seat": answer }),

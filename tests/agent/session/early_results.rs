@@ -201,7 +201,7 @@ async fn stop_request_survives_the_end_of_the_process() {
     let run = session.resume().await.unwrap().unwrap();
     let stopped = run.finish().await.unwrap_err();
     assert!(
-        matches!(&stopped.reason, StopReason::StopRequested(request) if request.reason == "it is late")
+        matches!(&stopped.reason, StopReason::StopRequested { reason, .. } if reason == "it is late")
     );
     assert_eq!(result_lines(&stopped.transcript), ["ok", "TOOL_INDETERMINATE"]);
 }

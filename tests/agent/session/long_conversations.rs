@@ -1,12 +1,13 @@
 //! A run of a long conversation loads and writes what its window needs, and otherwise does the same
 //! as a run that loads all of it.
 
+use std::error::Error;
 use std::sync::{Arc, Mutex};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tool_runtime::agent::session::{MemorySessions, Session, SessionStore};
-use tool_runtime::agent::window::{EvictedMessages, Summarizer, SummaryError, Window};
+use tool_runtime::agent::window::{EvictedMessages, Summarizer, Window};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, Policy, StopReason, async_trait,
@@ -38,11 +39,14 @@ struct Summary(Mutex<usize>);
 
 #[async_trait]
 impl Summarizer for Summary {
-    async fn summarize(&self, evicted: &EvictedMessages) -> Result<String, SummaryError> {
+    async fn summarize(
+        &self,
+        evicted: &EvictedMessages,
+    ) -> Result<String, Box<dyn Error + Send + Sync>> {
         let mut calls = self.0.lock().unwrap();
         *calls += 1;
         if calls.is_multiple_of(3) {
-            return Err(SummaryError::new("not now"));
+            return Err("not now".into());
         }
         let before = evicted.earlier_summary.clone().unwrap_or_default();
         Ok(format!("{before} {}", evicted.messages.len()))

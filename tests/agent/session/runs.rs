@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tool_runtime::__workspace::Step;
 use tool_runtime::agent::session::{
     MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
     SessionStore, SessionWrite,
 };
 use tool_runtime::agent::window::Window;
-use tool_runtime::agent::{Limits, Paused, Prompt, RunState, Steering, Step};
+use tool_runtime::agent::{Limits, Paused, Prompt, RunState, Steering};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::{
     Agent, ChatReply, ContentPart, EffectRecord, Image, Message, Policy, ScriptedModel,
@@ -363,7 +364,7 @@ async fn stop_request_leaves_no_pending_call() {
         .policy(Policy::new().approver(AskLater))
         .session(store, "s");
     let stopped = session.run("Go").await.unwrap_err();
-    assert!(matches!(stopped.reason, StopReason::StopRequested(_)), "{stopped}");
+    assert!(matches!(stopped.reason, StopReason::StopRequested { .. }), "{stopped}");
     assert_eq!(result_lines(&stopped.transcript), ["TOOL_CANCELLED", "enough"]);
     assert_eq!(session.messages().await.unwrap(), stopped.transcript);
     assert!(session.resume().await.unwrap().is_none());

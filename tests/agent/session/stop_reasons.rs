@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::agent::{Limits, ModelHook, Prices};
-use tool_runtime::dispatch::{AskLater, OnFailure};
+use tool_runtime::dispatch::AskLater;
 use tool_runtime::drivers::{PreparedRequest, ReAct};
 use tool_runtime::models::FinishReason;
 use tool_runtime::{
@@ -93,7 +93,7 @@ fn stop_cases() -> Vec<(&'static str, Agent, bool)> {
         ("REPEATED", calls("fail").limits(Limits::default().max_repeats(1)), false),
         ("REQUESTED", calls("finish"), false),
         ("REQUESTED", calls("fail").model_hook(StopsBefore), true),
-        ("HALTED", calls("fail").policy(Policy::new().on_failure(OnFailure::Abort)), true),
+        ("HALTED", calls("fail").policy(Policy::new().abort_on_failure()), true),
         ("AWAITING_APPROVAL", calls("pay").policy(Policy::new().approver(AskLater)), true),
         ("CANCELLED", calls("fail").cancellation(cancelled), true),
         ("CUT", Agent::new(replies("But", FinishReason::Length), Tools::new()), false),

@@ -330,7 +330,7 @@ async fn suspended_call_of_a_stopped_run_is_not_reported_as_never_run() {
     let tools = tools![finish].with(cashier(&paid));
     let model = story([ask("cashier").call("finish", "{}")]);
     let stopped = Agent::new(model, tools).run("Go").await.unwrap_err();
-    assert!(matches!(stopped.reason, StopReason::StopRequested(_)), "{stopped}");
+    assert!(matches!(stopped.reason, StopReason::StopRequested { .. }), "{stopped}");
     let output = &results(&stopped.transcript[2])[0];
     assert_eq!(output.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
 

@@ -4,9 +4,7 @@
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use tool_runtime::agent::Limits;
-use tool_runtime::dispatch::{
-    InterceptAction, InterceptContext, Interceptor, OnFailure, Permissions,
-};
+use tool_runtime::dispatch::{InterceptAction, InterceptContext, Interceptor, Permissions};
 use tool_runtime::{Permission, Policy, Registry, ToolCall};
 
 use super::*;
@@ -114,7 +112,7 @@ async fn suspended_call_that_cannot_resume_is_indeterminate() {
     let tools = || tools![later].with(cashier(&paid));
     let agent = || {
         Agent::new(story([two_calls()]), tools())
-            .policy(Policy::new().approver(AskLater).on_failure(OnFailure::Abort))
+            .policy(Policy::new().approver(AskLater).abort_on_failure())
     };
     let mut waiting = paused(agent().run("Go").await.unwrap_err());
     approve_all(&mut waiting);

@@ -4,7 +4,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 use support::conversation::assert_complete;
-use tool_runtime::agent::{Limits, Step, Turn};
+use tool_runtime::__workspace::Step;
+use tool_runtime::agent::{Limits, Turn};
 use tool_runtime::{AssistantPart, ChatReply, Message, ToolCall, ToolResult};
 
 const CALLS: usize = 20_000;

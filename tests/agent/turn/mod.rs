@@ -7,7 +7,8 @@ mod table;
 use proptest::prelude::*;
 use serde_json::json;
 use support::conversation::assert_complete;
-use tool_runtime::agent::{Limits, Outcome, Step, Turn};
+use tool_runtime::__workspace::{Outcome, Step};
+use tool_runtime::agent::{Limits, Turn};
 use tool_runtime::{
     AssistantPart, ChatReply, FinishReason, Message, Reasoning, ScriptedTurn, ToolCall, ToolResult,
 };

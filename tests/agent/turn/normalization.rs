@@ -1,7 +1,8 @@
 //! Normalization of transcripts from outside into an order that providers accept.
 
 use proptest::prelude::*;
-use tool_runtime::agent::{Step, Turn};
+use tool_runtime::__workspace::Step;
+use tool_runtime::agent::Turn;
 use tool_runtime::{Message, ToolCall, ToolResult};
 
 use super::reply_with_calls;

@@ -1,6 +1,6 @@
 //! Every state of a run against every event other than replies and results.
 
-use tool_runtime::agent::{Limits, StopRequest};
+use tool_runtime::agent::Limits;
 use tool_runtime::{ContentPart, Usage};
 
 use super::*;
@@ -21,7 +21,7 @@ fn all_states() -> Vec<(&'static str, Turn)> {
     let Step::RunCalls(calls) = half.next() else { panic!() };
     half.on_partial_results(vec![ToolResult::success(&calls[0], "ok")]).unwrap();
     let mut stopped = after(&fresh_turn(), two_calls());
-    stopped.stop(StopRequest::new(None, "enough"));
+    stopped.stop("enough");
     let mut states = states().to_vec();
     states.extend([
         ("started", started),
@@ -58,7 +58,7 @@ const EVENTS: [Event; 8] = [
     ),
     (
         "a stop is requested",
-        |turn| turn.stop(StopRequest::new(None, "enough")),
+        |turn| turn.stop("enough"),
         // An answer stays an answer. The latest halt counts.
         &[
             ("request", "stopped"),
@@ -150,7 +150,7 @@ fn early_results_stay_when_other_calls_fail() {
     let half = || all_states().into_iter().find(|(state, _)| *state == "half done").unwrap().1;
     for (apply, expected) in [
         (interrupt as fn(&mut Turn), "TOOL_INDETERMINATE"),
-        (|turn| turn.stop(StopRequest::new(None, "enough")), "TOOL_CANCELLED"),
+        (|turn| turn.stop("enough"), "TOOL_CANCELLED"),
     ] {
         let mut turn = half();
         apply(&mut turn);

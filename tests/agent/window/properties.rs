@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use serde_json::json;
+use tool_runtime::__workspace::{Plan, WindowState, estimate_tokens};
 use tool_runtime::agent::Turn;
-use tool_runtime::agent::window::{Plan, TokenCounter, TokenEstimator, Window, WindowState};
+use tool_runtime::agent::window::Window;
 use tool_runtime::{AssistantPart, Message, Reasoning};
 
 use support::histories::{config, histories};
@@ -89,7 +90,7 @@ fn is_in_order(part: &[Message], whole: &[Message]) -> bool {
 }
 
 fn tokens(messages: &[Message]) -> u64 {
-    messages.iter().map(|message| TokenEstimator.count(message)).sum()
+    messages.iter().map(estimate_tokens).sum()
 }
 
 /// Normalizes a conversation, and returns it with the start of its last run.

@@ -1,6 +1,7 @@
 //! Windows of a growing conversation, step by step.
 
-use tool_runtime::agent::window::{Window, WindowState};
+use tool_runtime::__workspace::WindowState;
+use tool_runtime::agent::window::Window;
 use tool_runtime::{AssistantPart, ChatRequest, Message, Reasoning, ToolCall, ToolResult};
 
 use super::{call_and_result, long, outline};

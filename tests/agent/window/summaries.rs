@@ -1,11 +1,10 @@
 //! Summaries of evicted messages, and failures of the summarizer.
 
+use std::error::Error;
 use std::sync::{Arc, Mutex};
 
-use tool_runtime::agent::window::{
-    EvictedMessages, ModelSummarizer, Summarizer, SummaryError, Window, WindowState,
-    WindowedMessages,
-};
+use tool_runtime::__workspace::WindowState;
+use tool_runtime::agent::window::{EvictedMessages, ModelSummarizer, Summarizer, Window};
 use tool_runtime::{ChatReply, Message, ScriptedModel, async_trait};
 
 use super::{call_and_result, long, outline};
@@ -27,7 +26,10 @@ enum Behavior {
 
 #[async_trait]
 impl Summarizer for RecordingSummarizer {
-    async fn summarize(&self, evicted: &EvictedMessages) -> Result<String, SummaryError> {
+    async fn summarize(
+        &self,
+        evicted: &EvictedMessages,
+    ) -> Result<String, Box<dyn Error + Send + Sync>> {
         let earlier = evicted.earlier_summary.clone().unwrap_or_default();
         let input = format!("{earlier}|{}", outline(&evicted.messages));
         let mut inputs = self.inputs.lock().unwrap();
@@ -37,7 +39,7 @@ impl Summarizer for RecordingSummarizer {
         let behavior = self.behaviors.lock().unwrap().pop();
         match behavior.unwrap_or(Behavior::Works) {
             Behavior::Works => Ok(format!("s{number}")),
-            Behavior::Fails => Err(SummaryError::new("no model today")),
+            Behavior::Fails => Err("no model today".into()),
             Behavior::Panics => panic!("out of words"),
             Behavior::Rambles => Ok("ßü".repeat(10_000)),
         }
@@ -75,8 +77,7 @@ async fn evicted_messages_are_summarized_once() {
         for _ in 0..3 {
             // The state is stored between any two requests.
             state = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
-            let WindowedMessages { messages, summary_error, .. } =
-                window.fit(&messages, run, &mut state).await;
+            let (messages, summary_error) = window.fit(&messages, run, &mut state).await;
             assert!(summary_error.is_none());
             texts = messages.iter().map(Message::text).collect();
         }
@@ -98,14 +99,14 @@ async fn failed_summary_is_retried_with_the_next_eviction() {
         let mut failures = Vec::new();
         for count in [5, 8, 9, 11] {
             let (messages, run) = exchanges(count);
-            let windowed = window.fit(&messages, run, &mut state).await;
-            failures.push(windowed.summary_error.map(|error| error.to_string()));
+            let (_, summary_error) = window.fit(&messages, run, &mut state).await;
+            failures.push(summary_error.map(|error| error.to_string()));
         }
         let cause = match behavior {
             Behavior::Fails => "no model today",
             _ => "panicked: out of words",
         };
-        let error = format!("evicted messages were not summarized: {cause}");
+        let error = cause.to_owned();
         assert_eq!(failures, [None, Some(error), None, None]);
         // The summarizer is called again with the next eviction, which includes all messages.
         let inputs = summarizer.inputs.lock().unwrap().clone();
@@ -126,10 +127,10 @@ async fn summary_is_truncated_to_a_quarter_of_the_limit() {
         Window::new().max_tokens(500).summarizer(RecordingSummarizer::with([Behavior::Rambles]));
     let (messages, run) = exchanges(5);
     let mut state = WindowState::default();
-    let windowed = window.fit(&messages, run, &mut state).await;
+    let (windowed, _) = window.fit(&messages, run, &mut state).await;
     let summary = state.summary().unwrap();
     assert!((300..500).contains(&summary.len()), "{}", summary.len());
-    assert!(outline(&windowed.messages).starts_with("orders [Summary q3"));
+    assert!(outline(&windowed).starts_with("orders [Summary q3"));
 }
 
 #[tokio::test]
@@ -140,12 +141,12 @@ async fn replies_of_the_current_run_are_summarized_after_it_ends() {
     messages.extend(call_and_result("c1", 200));
     messages.extend(call_and_result("c2", 200));
     let mut state = WindowState::default();
-    let windowed = window.fit(&messages, 0, &mut state).await;
-    assert_eq!(outline(&windowed.messages), "go [To !c2 =c2");
+    let (windowed, _) = window.fit(&messages, 0, &mut state).await;
+    assert_eq!(outline(&windowed), "go [To !c2 =c2");
     assert!(summarizer.inputs.lock().unwrap().is_empty());
     messages.extend([Message::assistant("done"), Message::user("thanks")]);
-    let windowed = window.fit(&messages, 6, &mut state).await;
-    assert_eq!(outline(&windowed.messages), "[Summary thanks");
+    let (windowed, _) = window.fit(&messages, 6, &mut state).await;
+    assert_eq!(outline(&windowed), "[Summary thanks");
     assert_eq!(*summarizer.inputs.lock().unwrap(), ["|go !c1 =c1 !c2 =c2 done"]);
 }
 

@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use tool_runtime::dispatch::{
     Approval, ApprovalRequest, Approver, Batch, Concurrency, InterceptAction, InterceptContext,
-    Interceptor, OnBlock, OnFailure, Permissions, RateLimits, RunInfo,
+    Interceptor, Permissions, RateLimits, RunInfo,
 };
 use tool_runtime::event::{BlockReason, Event, Observers, ToolEvent};
 use tool_runtime::{
@@ -269,10 +269,10 @@ async fn run(trial: &Trial) -> TrialResult {
     observers.add(move |event: &Event| sink.lock().unwrap().push(event.clone()));
     let mut policy = Policy::new();
     if trial.on_failure {
-        policy = policy.on_failure(OnFailure::Abort);
+        policy = policy.abort_on_failure();
     }
     if trial.on_block {
-        policy = policy.on_block(OnBlock::Abort);
+        policy = policy.abort_on_block();
     }
     if trial.guarded {
         policy =

@@ -1,6 +1,6 @@
 //! The end of a batch: by a failure, a blocked call, its deadline or a cancellation.
 
-use tool_runtime::dispatch::{Batch, Concurrency, Dispatch, OnBlock, OnFailure};
+use tool_runtime::dispatch::{Batch, Concurrency, Dispatch};
 use tool_runtime::{CancellationToken, Policy};
 
 use super::*;
@@ -47,19 +47,21 @@ async fn denied() {}
 
 #[tokio::test(start_paused = true)]
 async fn failure_or_block_aborts_the_batch_if_configured() {
-    use {OnBlock as B, OnFailure as F};
     let cancelled = "TOOL_CANCELLED";
     for (on_failure, on_block, second, last, at) in [
-        (F::Continue, B::Continue, "fail", "-", None),
-        (F::Abort, B::Continue, "fail", cancelled, Some(1)),
-        (F::Continue, B::Abort, "fail", "-", None),
-        (F::Abort, B::Continue, "denied", "-", None),
-        (F::Continue, B::Abort, "denied", cancelled, Some(1)),
+        (false, false, "fail", "-", None),
+        (true, false, "fail", cancelled, Some(1)),
+        (false, true, "fail", "-", None),
+        (true, false, "denied", "-", None),
+        (false, true, "denied", cancelled, Some(1)),
         // The model can correct its own mistakes.
-        (F::Abort, B::Abort, "unknown", "-", None),
+        (true, true, "unknown", "-", None),
     ] {
         let (dispatcher, entered) = all();
-        let dispatcher = dispatcher.policy(Policy::new().on_failure(on_failure).on_block(on_block));
+        let policy = Policy::new();
+        let policy = if on_failure { policy.abort_on_failure() } else { policy };
+        let policy = if on_block { policy.abort_on_block() } else { policy };
+        let dispatcher = dispatcher.policy(policy);
         let names = ["work", second, "work_sequentially"];
         let calls = names.map(|name| ToolCall::new(name, name, "{}"));
         let ended = dispatcher.try_dispatch(calls.into()).await;
@@ -84,7 +86,7 @@ async fn queued_call_does_not_start_after_an_abort() {
     let (dispatcher, entered) = all();
     let dispatcher = dispatcher.policy(
         Policy::new()
-            .on_failure(OnFailure::Abort)
+            .abort_on_failure()
             .concurrency(Concurrency::default().max_tool_calls("work", 1)),
     );
     let executions = run(&dispatcher, &["work", "work", "fail"]).await;
@@ -103,7 +105,7 @@ async fn run_ends_with_a_failure_if_configured() {
     assert_eq!(agent.run("Go").await.unwrap().text, "Never mind.");
 
     let agent = Agent::new(ScriptedModel::new([calls()]), tools![fail])
-        .policy(Policy::new().on_failure(OnFailure::Abort));
+        .policy(Policy::new().abort_on_failure());
     let stopped = agent.run("Go").await.unwrap_err();
     let text = "the run stopped: batch aborted by call `call_1` of tool `fail`: no";
     assert_eq!(stopped.to_string(), text);

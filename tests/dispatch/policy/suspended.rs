@@ -25,7 +25,7 @@ async fn book(
         let question = format!("Window or aisle, paid by {card}?");
         return Err(ToolError::suspended(question, json!({ "hold": 7, "card": card })));
     };
-    assert_eq!(resumed.state()["hold"], 7);
+    assert_eq!(resumed.state["hold"], 7);
     let seat: String = resumed.answer_as()?;
     bookings.lock().unwrap().push(format!("book {seat}"));
     Ok(format!("{seat} on {train}"))

@@ -262,7 +262,7 @@ proptest! {
 /// Streamed deltas add up to the parsed decision.
 #[test]
 fn streamed_deltas_equal_parsed_decision() {
-    use tool_runtime::{Delta, drivers::StreamDecoder};
+    use tool_runtime::Delta;
     let registry = Registry::try_from(tools![find, keep, echo]).unwrap();
     let snapshot = registry.snapshot();
     let offered = snapshot.definitions();
@@ -277,14 +277,14 @@ fn streamed_deltas_equal_parsed_decision() {
         ("no decision".to_owned(), "", String::new(), ""),
     ] {
         for len in [1, 2, 3, 7, 1000] {
-            let mut decoder: Box<dyn StreamDecoder> = driver.stream_decoder(request).unwrap();
+            let mut decode = driver.stream_decoder(request).unwrap();
             let (mut reasoning, mut output, mut answer) = (String::new(), String::new(), String::new());
             let mut rest = text.as_str();
             while !rest.is_empty() {
                 let end = (len.min(rest.len())..=rest.len()).find(|at| rest.is_char_boundary(*at)).unwrap();
                 let (piece, after) = rest.split_at(end);
                 rest = after;
-                decoder.decode(Delta::Text(piece), &mut |delta| match delta {
+                decode(Delta::Text(piece), &mut |delta: Delta<'_>| match delta {
                     Delta::Reasoning(text) => reasoning.push_str(text),
                     // A new call replaces the arguments of the previous one.
                     Delta::Call { .. } => output.clear(),

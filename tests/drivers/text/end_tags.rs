@@ -1,7 +1,7 @@
 //! Tests of end tags of arguments that are missing or have another name, in each format with tags.
 
+use super::extract;
 use serde_json::json;
-use tool_runtime::drivers::text::extract;
 use tool_runtime::json::{check, parse_as};
 
 use super::{lookup, tools};

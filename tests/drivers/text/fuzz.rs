@@ -4,10 +4,11 @@
 //! Run it for longer: `FUZZ_SECONDS=600 cargo test --release -p tool-tests --test runtime
 //! drivers::text::fuzz`.
 
+use super::extract;
 use super::{corpus, invariants, tools, unreadable};
 use crate::mangle::{Seeds, mangled};
 use crate::runner::{Trial, drive};
-use tool_runtime::drivers::text::{ToolLookup, extract};
+use tool_runtime::__workspace::ToolLookup;
 use tool_runtime::drivers::{Driver as _, Text};
 use tool_runtime::json::parse_as;
 use tool_runtime::{ChatReply, ChatRequest, Message, ToolCall, ToolDefinition};

@@ -1,6 +1,7 @@
 //! Invariants that hold for every text.
 
-use tool_runtime::drivers::text::{Formats, ParsedText, TextStream, ToolLookup};
+use tool_runtime::__workspace::{Formats, TextStream, ToolLookup};
+use tool_runtime::drivers::text::ParsedText;
 
 /// Returns how streaming a text in pieces differs from parsing the whole.
 pub(crate) fn streamed_difference<'t>(

@@ -1,7 +1,7 @@
 //! Tests of the sentence before a call, which may announce an example.
 
+use super::extract;
 use tool_runtime::drivers::Text;
-use tool_runtime::drivers::text::extract;
 use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, tool, tools};
 
 use super::{invariants, lookup, tools};

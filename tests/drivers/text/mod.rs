@@ -3,7 +3,6 @@
 //! Each file of `formats` holds the cases of one format; `corpus.rs` describes their syntax.
 
 mod corpus;
-mod custom_formats;
 mod end_tags;
 mod fuzz;
 mod invariants;
@@ -28,8 +27,9 @@ use proptest::prelude::{ProptestConfig, Strategy, prop_assert_eq, proptest};
 use proptest::sample::select;
 use serde_json::Value;
 use support::streamed::cut_distance;
+use tool_runtime::__workspace::{Formats, TextStream, ToolLookup};
 use tool_runtime::ToolDefinition;
-use tool_runtime::drivers::text::{Formats, ParsedText, TextStream, ToolLookup, extract};
+use tool_runtime::drivers::text::ParsedText;
 
 /// The minimal number of cases of a format, and the minimal share of cases without a call: one in
 /// so many.
@@ -171,6 +171,11 @@ fn assert_same_in_pieces<'t>(
         let pieces: Vec<_> = pieces.collect();
         panic!("{} in pieces {pieces:?}: {fault}", case.name);
     }
+}
+
+/// Extracts the calls of looked-up tools from a text.
+fn extract(text: &str, tools: &ToolLookup<'_>) -> ParsedText {
+    Formats::all().extract(text, tools)
 }
 
 fn lookup(tools: &[ToolDefinition]) -> ToolLookup<'_> {

@@ -1,8 +1,9 @@
 //! Tests of the names by which a text calls tools.
 
+use super::extract;
 use serde_json::json;
+use tool_runtime::__workspace::ToolLookup;
 use tool_runtime::drivers::Text;
-use tool_runtime::drivers::text::{ToolLookup, extract};
 use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, ToolDefinition, tool, tools};
 
 fn definitions(names: &[&str]) -> Vec<ToolDefinition> {

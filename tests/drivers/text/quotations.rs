@@ -1,6 +1,6 @@
 //! Tests of quoted calls, in every format and every kind of quotation.
 
-use tool_runtime::drivers::text::extract;
+use super::extract;
 
 use super::corpus::{Case, files};
 use super::{invariants, lookup, pieces_of, tools};

@@ -10,8 +10,9 @@
 use std::collections::BTreeMap;
 use std::{env, fs};
 
+use super::extract;
 use serde_json::Value;
-use tool_runtime::drivers::text::{ToolLookup, extract};
+use tool_runtime::__workspace::ToolLookup;
 use tool_runtime::json::parse_as;
 use tool_runtime::{Effect, ToolDefinition};
 

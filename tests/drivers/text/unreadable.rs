@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use super::extract;
 use serde_json::json;
+use tool_runtime::__workspace::ToolLookup;
 use tool_runtime::drivers::Text;
-use tool_runtime::drivers::text::{ToolLookup, extract};
 use tool_runtime::{
     Agent, ChatOptions, ChatReply, Message, ScriptedModel, ToolChoice, ToolDefinition, tool, tools,
 };

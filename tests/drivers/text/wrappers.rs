@@ -1,6 +1,6 @@
 //! Tests of tags around calls that are no part of their format, and of end tags that are left over.
 
-use tool_runtime::drivers::text::extract;
+use super::extract;
 
 use super::corpus::{Case, files};
 use super::{invariants, lookup, tools};

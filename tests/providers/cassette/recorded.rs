@@ -9,8 +9,7 @@ use std::path::Path;
 
 use tool_runtime::http::{Cassette, ReqwestTransport};
 use tool_runtime::providers::OpenAi;
-use tool_runtime::registry::IntoRegistry;
-use tool_runtime::{ChatModel, ChatRequest, Delta, Dispatcher, Message, tool, tools};
+use tool_runtime::{ChatModel, ChatRequest, Delta, Dispatcher, Message, Registry, tool, tools};
 
 /// Base URL, which is part of the recording.
 const BASE: &str = "http://127.0.0.1:8091/v1";
@@ -46,7 +45,7 @@ fn model(cassette: &Cassette) -> OpenAi {
 async fn question_is_answered_with_a_tool() {
     let cassette = cassette("multiply.json");
     let model = model(&cassette);
-    let registry = tools![multiply].into_registry().unwrap();
+    let registry = Registry::try_from(tools![multiply]).unwrap();
     let snapshot = registry.snapshot();
     let tools = snapshot.definitions();
     let mut messages = vec![Message::user("What is 1234 times 5678?")];
@@ -68,7 +67,7 @@ async fn question_is_answered_with_a_tool() {
 #[tokio::test]
 async fn call_is_streamed_in_pieces() {
     let cassette = cassette("multiply_streamed.json");
-    let snapshot = tools![multiply].into_registry().unwrap().snapshot();
+    let snapshot = Registry::try_from(tools![multiply]).unwrap().snapshot();
     let tools = snapshot.definitions();
     let messages = [Message::user("What is 12 times 34? Use the tool.")];
     let mut pieces = Vec::new();

@@ -72,11 +72,10 @@ pub use models::{
 };
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
-    Argument, Availability, BackgroundChange, BorrowedArgument, DefinitionError, Effect,
-    Extensions, Fingerprint, FingerprintParseError, IntoToolError, IntoToolOutput, OutputFormat,
-    Permission, RateLimit, Repair, RequiredExtension, Row, RunContext, TokenReservation, Tool,
-    ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput, ToolPreference,
-    Toolbox, ValidatedArguments,
+    Availability, BackgroundChange, DefinitionError, Effect, Extensions, Fingerprint,
+    FingerprintParseError, IntoToolOutput, OutputFormat, Permission, RateLimit, Repair, Row,
+    RunContext, TokenReservation, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
+    ToolKind, ToolOutput, ToolPreference, Toolbox, ValidatedArguments,
 };
 #[cfg(feature = "process")]
 pub use tool::{Command, CommandOutput};

@@ -1,7 +1,17 @@
 //! Items that the other crates of the workspace use beside the public API. They are not part of it
 //! and can change in any release.
 
+pub use crate::agent::extract::Extract;
+pub use crate::agent::offered_tools::OfferedTools;
+pub use crate::agent::turn::step::{Outcome, Step};
+pub use crate::agent::window::count::estimate_tokens;
+pub use crate::agent::window::plan::Plan;
+pub use crate::agent::window::state::WindowState;
 pub use crate::dispatch::policy::retry::backoff;
+pub use crate::dispatch::policy::strings::IntoStrings;
+pub use crate::drivers::text::format_set::Formats;
+pub use crate::drivers::text::lookup::ToolLookup;
+pub use crate::drivers::text::stream::{TextChunk, TextStream};
 pub use crate::event::money::format_amount;
 pub use crate::guard::BoxFuture;
 pub use crate::message::first_bytes::first_bytes;
@@ -10,6 +20,8 @@ pub use crate::message::visible::invisible::is_invisible;
 pub use crate::message::visible::visible_value;
 pub use crate::models::delta::emit_reply;
 pub use crate::models::error::InterruptedError;
+pub use crate::registry::into_registry::IntoRegistry;
+pub use crate::registry::select::AllTools;
 pub use crate::schema::ordered_json::OrderedJson;
 pub use crate::tool::args::value_end::end_of_value;
 pub use crate::tool::output::rows::Rows;

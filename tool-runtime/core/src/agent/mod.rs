@@ -24,10 +24,10 @@ mod check;
 mod config;
 mod deadline;
 mod effects;
-mod extract;
+pub(crate) mod extract;
 mod hook;
 mod limits;
-mod offered_tools;
+pub(crate) mod offered_tools;
 mod outcome;
 mod persist;
 mod request;
@@ -38,18 +38,17 @@ mod state;
 mod steering;
 mod stream;
 mod subagent;
-mod turn;
+pub(crate) mod turn;
 pub mod window;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use check::{CheckError, CheckProblem};
+pub use extract::Extracted;
 pub use extract::answer_validator::AnswerValidator;
-pub use extract::{Extract, Extracted};
 pub use hook::ModelHook;
 pub use limits::{Limits, Prices};
-pub use offered_tools::OfferedTools;
 pub use outcome::answer::{Answer, Stopped};
 pub use outcome::paused::Paused;
 pub use outcome::pending_call::{PendingCall, PendingCallError};
@@ -60,11 +59,14 @@ pub use state::RunState;
 pub use steering::{Steering, SteeringError};
 pub use stream::{RunStream, StreamItem};
 pub use subagent::SubAgent;
-pub use turn::{Outcome, Step, StopRequest, TransitionError, Turn};
+pub use turn::{TransitionError, Turn};
 
 use self::config::AgentConfig;
+use self::extract::Extract;
+use self::offered_tools::OfferedTools;
+use self::turn::{Outcome, Step, StopRequest};
 use crate::models::ChatModel;
-use crate::registry::IntoRegistry;
+use crate::registry::into_registry::IntoRegistry;
 
 /// A model with tools and policies, which starts runs.
 ///

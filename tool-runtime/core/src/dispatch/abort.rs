@@ -7,75 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::event::{BlockReason, ToolExecution};
 use crate::tool::{ToolError, ToolErrorKind};
 
-/// Sets what a failed call means for the other calls of its reply.
-///
-/// ```
-/// use tool_runtime::dispatch::OnFailure;
-/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, tool, tools};
-///
-/// /// Fails.
-/// #[tool(sequential)]
-/// async fn fail() -> Result<(), &'static str> {
-///     Err("the disk is full")
-/// }
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
-/// let dispatcher = Dispatcher::new(Registry::try_from(tools![fail])?)
-///     .policy(Policy::new().on_failure(OnFailure::Abort));
-/// let calls = ["1", "2"].map(|id| ToolCall::new(id, "fail", "{}"));
-/// let aborted = dispatcher.try_dispatch(calls.into()).await.unwrap_err();
-/// assert_eq!(aborted.index, 0);
-/// assert_eq!(aborted.executions[1].attempts, 0);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnFailure {
-    /// The other calls run, and the model receives every result.
-    #[default]
-    Continue,
-    /// Calls that have not started are cancelled, and an agent's run ends. Calls that have started
-    /// finish: stopping them would leave half-done work.
-    ///
-    /// Unknown tool names and invalid arguments are not failures of a tool: the model receives them
-    /// as results and can correct its calls.
-    Abort,
-}
-
-/// Sets what a blocked call means for the other calls of its reply.
-///
-/// A call is blocked by an interceptor, a missing capability, a permission, an approver, an attempt
-/// hook, a circuit breaker, a rate limit that leaves no time, or the limit of nested calls: see
-/// [`BlockReason`](crate::event::BlockReason). A call that awaits approval does not count.
-///
-/// ```
-/// use tool_runtime::Policy;
-/// use tool_runtime::dispatch::OnBlock;
-///
-/// let policy = Policy::new().on_block(OnBlock::Abort);
-/// assert!(format!("{policy:?}").contains("on_block: Abort"));
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnBlock {
-    /// The other calls run, and the model receives every result.
-    #[default]
-    Continue,
-    /// Calls that have not started are cancelled, and an agent's run ends. Calls that have started
-    /// finish.
-    Abort,
-}
-
 /// Decides whether the rest of a batch still runs.
 #[derive(Debug, Default)]
 pub(super) struct AbortState {
-    on_failure: OnFailure,
-    on_block: OnBlock,
+    on_failure: bool,
+    on_block: bool,
     is_aborted: AtomicBool,
 }
 
 impl AbortState {
-    pub(super) fn new(on_failure: OnFailure, on_block: OnBlock) -> Self {
+    pub(super) fn new(on_failure: bool, on_block: bool) -> Self {
         Self { on_failure, on_block, is_aborted: AtomicBool::new(false) }
     }
 
@@ -97,13 +38,13 @@ impl AbortState {
 }
 
 /// Whether this execution aborts its batch. A mistake of the model is not a failure of the tool.
-pub(super) fn aborts(on_failure: OnFailure, on_block: OnBlock, execution: &ToolExecution) -> bool {
+pub(super) fn aborts(on_failure: bool, on_block: bool, execution: &ToolExecution) -> bool {
     let model_errors = [ToolErrorKind::Validation, ToolErrorKind::NotFound];
     match execution.blocked_by {
         Some(BlockReason::Pending | BlockReason::Batch) => false,
-        Some(_) => on_block == OnBlock::Abort,
+        Some(_) => on_block,
         None => {
-            on_failure == OnFailure::Abort
+            on_failure
                 && execution.is_failure()
                 && !model_errors.iter().any(|kind| execution.failed_with(kind.code()))
         }
@@ -112,10 +53,10 @@ pub(super) fn aborts(on_failure: OnFailure, on_block: OnBlock, execution: &ToolE
 
 /// A batch that one of its calls aborted, as [`Dispatcher::try_dispatch`] returns it.
 ///
-/// See [`OnFailure::Abort`] and [`OnBlock::Abort`].
+/// See [`Policy::abort_on_failure`](crate::Policy::abort_on_failure) and
+/// [`Policy::abort_on_block`](crate::Policy::abort_on_block).
 ///
 /// ```
-/// use tool_runtime::dispatch::OnFailure;
 /// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, ToolError, tool, tools};
 ///
 /// /// Reads the weather report.
@@ -126,7 +67,7 @@ pub(super) fn aborts(on_failure: OnFailure, on_block: OnBlock, execution: &ToolE
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
-/// let policy = Policy::new().on_failure(OnFailure::Abort);
+/// let policy = Policy::new().abort_on_failure();
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![report])?).policy(policy);
 /// let calls = vec![ToolCall::new("1", "report", "{}")];
 /// let aborted = dispatcher.try_dispatch(calls).await.unwrap_err();

@@ -43,8 +43,8 @@ impl Dispatcher {
 
     /// Returns the index of the execution that aborted its batch.
     pub(crate) fn aborted_at(&self, executions: &[ToolExecution]) -> Option<usize> {
-        let Policy { on_failure, on_block, .. } = *self.state.policy;
-        executions.iter().position(|execution| aborts(on_failure, on_block, execution))
+        let Policy { abort_on_failure, abort_on_block, .. } = *self.state.policy;
+        executions.iter().position(|execution| aborts(abort_on_failure, abort_on_block, execution))
     }
 
     /// Returns a dispatcher for a new run: it shares the policy and the counters, and has a memo

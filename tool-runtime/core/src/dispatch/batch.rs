@@ -103,7 +103,7 @@ fn batch_context(
             cancellation: batch.cancellation,
             usage_meter: batch.usage_meter,
         },
-        abort: AbortState::new(policy.on_failure, policy.on_block),
+        abort: AbortState::new(policy.abort_on_failure, policy.abort_on_block),
         state,
         history,
         on_demand: OnceLock::new(),

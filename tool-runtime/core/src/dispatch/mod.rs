@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-pub use abort::{BatchError, OnBlock, OnFailure};
+pub use abort::BatchError;
 pub use approval::approval_request::ApprovalRequest;
 pub use approval::approve::{Approver, AskLater};
 pub use approval::preview::Previewer;
@@ -52,10 +52,10 @@ pub use call::intercept::{InterceptAction, InterceptContext, Interceptor};
 pub use limits::circuits::Breakers;
 pub use limits::concurrency::Concurrency;
 pub use limits::rate::RateLimits;
-pub use policy::{Breaker, IntoStrings, Permissions, Policy};
+pub use policy::{Breaker, Permissions, Policy};
 
 pub use crate::tool::{
-    Approval, Batch, CallAnswer, Decision, Dispatch, Resumption, RunContext, RunInfo, SuspendedCall,
+    Approval, Batch, CallAnswer, Decision, Dispatch, RunContext, RunInfo, SuspendedCall,
 };
 
 use crate::event::{Observer, Observers, RunId, ToolExecution};
@@ -364,8 +364,8 @@ impl Dispatcher {
     /// Runs the calls of one reply, and returns an error if a call aborted the batch.
     ///
     /// # Errors
-    /// Returns [`BatchError`] if a call failed under [`OnFailure::Abort`] or was blocked under
-    /// [`OnBlock::Abort`]. The error holds every execution; calls that did not start are cancelled.
+    /// Returns [`BatchError`] if a call failed under [`Policy::abort_on_failure`] or was blocked
+    /// under [`Policy::abort_on_block`]. The error holds every execution; calls that did not start are cancelled.
     ///
     /// # Panics
     /// Panics outside a tokio runtime, as [`dispatch`](Self::dispatch) does.
@@ -374,7 +374,6 @@ impl Dispatcher {
     /// Dropping the future stops the calls that still run.
     ///
     /// ```
-    /// use tool_runtime::dispatch::OnFailure;
     /// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, tool, tools};
     ///
     /// /// Saves a file.
@@ -385,7 +384,7 @@ impl Dispatcher {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
-    /// let policy = Policy::new().on_failure(OnFailure::Abort);
+    /// let policy = Policy::new().abort_on_failure();
     /// let dispatcher = Dispatcher::new(Registry::try_from(tools![save])?).policy(policy);
     /// let aborted = dispatcher.try_dispatch(vec![ToolCall::new("1", "save", "{}")]).await;
     /// let text = "batch aborted by call `1` of tool `save`: the disk is full";

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{AnswerRequest, PreparedRequest, ReplyParseError};
-use crate::models::{ChatReply, ChatRequest, Delta, DeltaSink};
+use super::{PreparedRequest, ReplyParseError};
+use crate::models::{ChatModel, ChatReply, ChatRequest, Delta, DeltaSink};
+
+/// Decodes the next delta and passes to its sink what is known to be content by now.
+pub(crate) type DeltaDecoder<'o> = Box<dyn FnMut(Delta<'_>, &mut DeltaSink<'_>) + Send + 'o>;
 
 /// Encodes tools into model requests and parses tool calls from model replies.
 ///
@@ -103,19 +106,32 @@ pub trait Driver: Send + Sync + fmt::Debug {
         1
     }
 
-    /// Returns a decoder for the deltas of a streamed reply. Default: `None`.
+    /// Returns a decoder for the deltas of a streamed reply: a function that receives each delta and
+    /// passes to the sink what is known to be content by now. Default: `None`.
     ///
-    /// Without a decoder, the content of the reply is emitted once it is parsed.
-    fn stream_decoder<'o>(
-        &'o self,
-        request: ChatRequest<'o>,
-    ) -> Option<Box<dyn StreamDecoder + 'o>> {
+    /// Content that the decoder doesn't emit is emitted once the reply is parsed; without a decoder,
+    /// that is all of it.
+    ///
+    /// ```
+    /// use tool_runtime::drivers::{Driver, Native};
+    /// use tool_runtime::{ChatRequest, Delta};
+    ///
+    /// let mut decode = Native.stream_decoder(ChatRequest::new(&[])).unwrap();
+    /// let mut text = String::new();
+    /// decode(Delta::Text("Take a coat."), &mut |delta: Delta<'_>| {
+    ///     if let Delta::Text(part) = delta {
+    ///         text.push_str(part);
+    ///     }
+    /// });
+    /// assert_eq!(text, "Take a coat.");
+    /// ```
+    fn stream_decoder<'o>(&'o self, request: ChatRequest<'o>) -> Option<DeltaDecoder<'o>> {
         let _ = request;
         None
     }
 
-    /// Returns a final request for the answer, if `reply` shows that the model is ready to answer.
-    /// Default: `None`.
+    /// Returns a final request for the answer, if `reply` shows that the model is ready to answer,
+    /// with the model that it is sent to if that isn't the model of the agent. Default: `None`.
     ///
     /// The reply to this request becomes the answer of the run; if it has no text, `reply` stays
     /// the answer. The loop calls this method with every reply that it has parsed, and sends the
@@ -124,7 +140,7 @@ pub trait Driver: Send + Sync + fmt::Debug {
         &self,
         reply: &ChatReply,
         request: ChatRequest<'r>,
-    ) -> Option<AnswerRequest<'r>> {
+    ) -> Option<(PreparedRequest<'r>, Option<Arc<dyn ChatModel>>)> {
         let _ = (reply, request);
         None
     }
@@ -149,10 +165,7 @@ impl<D: Driver + ?Sized> Driver for Box<D> {
         self.as_ref().max_parse_attempts()
     }
 
-    fn stream_decoder<'o>(
-        &'o self,
-        request: ChatRequest<'o>,
-    ) -> Option<Box<dyn StreamDecoder + 'o>> {
+    fn stream_decoder<'o>(&'o self, request: ChatRequest<'o>) -> Option<DeltaDecoder<'o>> {
         self.as_ref().stream_decoder(request)
     }
 
@@ -160,7 +173,7 @@ impl<D: Driver + ?Sized> Driver for Box<D> {
         &self,
         reply: &ChatReply,
         request: ChatRequest<'r>,
-    ) -> Option<AnswerRequest<'r>> {
+    ) -> Option<(PreparedRequest<'r>, Option<Arc<dyn ChatModel>>)> {
         self.as_ref().answer_request(reply, request)
     }
 }
@@ -184,10 +197,7 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
         self.as_ref().max_parse_attempts()
     }
 
-    fn stream_decoder<'o>(
-        &'o self,
-        request: ChatRequest<'o>,
-    ) -> Option<Box<dyn StreamDecoder + 'o>> {
+    fn stream_decoder<'o>(&'o self, request: ChatRequest<'o>) -> Option<DeltaDecoder<'o>> {
         self.as_ref().stream_decoder(request)
     }
 
@@ -195,44 +205,23 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
         &self,
         reply: &ChatReply,
         request: ChatRequest<'r>,
-    ) -> Option<AnswerRequest<'r>> {
+    ) -> Option<(PreparedRequest<'r>, Option<Arc<dyn ChatModel>>)> {
         self.as_ref().answer_request(reply, request)
     }
 }
 
-/// Decodes the deltas of a streamed reply into the deltas that observers see.
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::drivers::StreamDecoder;
-/// use tool_runtime::models::DeltaSink;
-/// use tool_runtime::Delta;
-///
-/// /// Drops the reasoning of a reply.
-/// struct WithoutReasoning;
-///
-/// impl StreamDecoder for WithoutReasoning {
-///     fn decode(&mut self, delta: Delta<'_>, emit: &mut DeltaSink<'_>) {
-///         if !matches!(delta, Delta::Reasoning(_)) {
-///             emit(delta);
-///         }
-///     }
-/// }
-///
-/// let mut text = String::new();
-/// let mut emit = |delta: Delta<'_>| {
-///     if let Delta::Text(part) = delta {
-///         text.push_str(part);
-///     }
-/// };
-/// WithoutReasoning.decode(Delta::Reasoning("It is cold."), &mut emit);
-/// WithoutReasoning.decode(Delta::Text("Take a coat."), &mut emit);
-/// assert_eq!(text, "Take a coat.");
-/// ```
-pub trait StreamDecoder: Send {
+/// A decoder of streamed replies with a state of its own.
+pub(super) trait StreamDecoder: Send {
     /// Decodes the next delta and passes to `emit` what is known to be content by now.
     ///
     /// Content of the reply that is not emitted here is emitted after the reply is parsed.
     fn decode(&mut self, delta: Delta<'_>, emit: &mut DeltaSink<'_>);
+
+    /// Returns the decoder as a function.
+    fn into_decoder<'o>(mut self) -> DeltaDecoder<'o>
+    where
+        Self: Sized + 'o,
+    {
+        Box::new(move |delta, emit| self.decode(delta, emit))
+    }
 }

@@ -26,16 +26,17 @@ mod delta_tracker;
 mod driver;
 mod error;
 mod native;
-pub mod react;
+mod react;
 mod request;
 pub mod text;
 
 pub(crate) use self::delta_tracker::DeltaTracker;
+pub(crate) use self::driver::DeltaDecoder;
 pub use self::{
-    driver::{Driver, StreamDecoder},
+    driver::Driver,
     error::{ReplyParseError, ReplyParseErrorKind},
     native::Native,
     react::ReAct,
-    request::{AnswerRequest, PreparedRequest},
+    request::PreparedRequest,
     text::driver::Text,
 };

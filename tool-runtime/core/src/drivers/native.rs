@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use serde_json::{Deserializer, Value};
 
-use super::{Driver, ReplyParseError, StreamDecoder};
+use super::driver::{DeltaDecoder, StreamDecoder};
+use super::{Driver, ReplyParseError};
 use crate::message::{AssistantPart, ToolCall};
 use crate::models::{ChatReply, ChatRequest, Delta, DeltaSink};
 
@@ -45,11 +46,8 @@ impl Driver for Native {
         Ok(strip_echoed_arguments(reply))
     }
 
-    fn stream_decoder<'o>(
-        &'o self,
-        request: ChatRequest<'o>,
-    ) -> Option<Box<dyn StreamDecoder + 'o>> {
-        Some(Box::new(EchoFilter::new(request, PassThrough)))
+    fn stream_decoder<'o>(&'o self, request: ChatRequest<'o>) -> Option<DeltaDecoder<'o>> {
+        Some(EchoFilter::new(request, PassThrough).into_decoder())
     }
 }
 

@@ -1,13 +1,11 @@
 //! The requests that a driver prepares.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::sync::Arc;
 
 use super::ReplyParseError;
 use crate::message::{ContentPart, Message};
 use crate::models::history::{is_empty_reply, push_user};
-use crate::models::{ChatModel, ChatOptions, ChatRequest};
+use crate::models::{ChatOptions, ChatRequest};
 use crate::tool::ToolDefinition;
 
 /// A model request as a driver sends it.
@@ -36,47 +34,6 @@ pub struct PreparedRequest<'r> {
     pub tools: &'r [&'r ToolDefinition],
     /// The options of the reply, such as temperature and output schema.
     pub options: Cow<'r, ChatOptions>,
-}
-
-/// A final request of a turn, whose reply is the answer of the run.
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::drivers::{AnswerRequest, PreparedRequest};
-/// use tool_runtime::{ChatRequest, Message};
-///
-/// let messages = [Message::user("Write the answer now.")];
-/// let answer = AnswerRequest::new(PreparedRequest::from(ChatRequest::new(&messages)));
-/// assert!(answer.model.is_none());
-/// ```
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct AnswerRequest<'r> {
-    /// The request that is sent.
-    pub request: PreparedRequest<'r>,
-    /// The model that receives the request. Default: `None`, which is the model of the agent.
-    pub model: Option<Arc<dyn ChatModel>>,
-}
-
-impl<'r> AnswerRequest<'r> {
-    /// Creates a request to the model of the agent.
-    pub fn new(request: PreparedRequest<'r>) -> Self {
-        Self { request, model: None }
-    }
-
-    /// Sends the request to `model` instead of the model of the agent.
-    #[must_use]
-    pub fn with_model(mut self, model: Arc<dyn ChatModel>) -> Self {
-        self.model = Some(model);
-        self
-    }
-}
-
-impl fmt::Debug for AnswerRequest<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerRequest").field("request", &self.request).finish_non_exhaustive()
-    }
 }
 
 impl<'r> From<ChatRequest<'r>> for PreparedRequest<'r> {

@@ -48,7 +48,7 @@ pub use protocol_error::ProtocolError;
 pub use run::{MessageSource, RunEvent};
 pub use sink::channel::{Channel, ChannelReader};
 pub use sink::json_lines::JsonLines;
-pub use sink::observers::{Interest, Observer, Observers};
+pub use sink::observers::{Observer, Observers};
 pub use sink::recorder::Recorder;
 pub use tool::{Progress, ToolEvent};
 pub use unmatched_rule::{RuleSetting, RuleTarget, UnmatchedRule};

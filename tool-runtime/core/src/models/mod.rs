@@ -37,7 +37,7 @@ pub use history::repaired_messages;
 pub use names::{NameRules, WireNames};
 pub use options::{ChatOptions, ToolChoice};
 pub use request::{ChatReply, ChatRequest, FinishReason};
-pub use scripted::{ScriptedFailure, ScriptedModel, ScriptedTurn};
+pub use scripted::{ScriptedModel, ScriptedTurn};
 
 /// Answers the messages of a conversation with text, tool calls, or both.
 ///

@@ -48,9 +48,12 @@ pub struct ScriptedModel {
 pub struct ScriptedTurn {
     /// The reply of the model.
     pub reply: ChatReply,
-    /// The failure that the model returns instead of the reply.
+    /// The message of the error that the model returns instead of the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<ScriptedFailure>,
+    pub failure: Option<String>,
+    /// Whether the same request may succeed after the failure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_transient: bool,
     /// Texts that the last message must contain. If it holds tool results, any of them can contain
     /// the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -58,23 +61,6 @@ pub struct ScriptedTurn {
     /// The exact names of the offered tools, in order. `None` accepts any tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-}
-
-/// A [`ModelError::Failed`] as plain data, for a [`ScriptedTurn`].
-///
-/// ```
-/// use tool_runtime::ScriptedTurn;
-///
-/// let failure = ScriptedTurn::unavailable("the weights are being loaded").failure.unwrap();
-/// assert!(failure.is_transient);
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ScriptedFailure {
-    /// The message of the error.
-    pub reason: String,
-    /// Whether the same request may succeed later.
-    pub is_transient: bool,
 }
 
 impl ScriptedTurn {
@@ -119,7 +105,7 @@ impl ScriptedTurn {
     }
 
     fn with_failure(reason: String, is_transient: bool) -> Self {
-        Self { failure: Some(ScriptedFailure { reason, is_transient }), ..Self::default() }
+        Self { failure: Some(reason), is_transient, ..Self::default() }
     }
 
     /// Expects the last message, or one of its results, to contain `text`.
@@ -231,10 +217,10 @@ impl ChatModel for ScriptedModel {
         };
         match (turn.problem(request), &turn.failure) {
             (Some(problem), _) => Err(mismatch(problem)),
-            (None, Some(ScriptedFailure { reason, is_transient: true })) => {
+            (None, Some(reason)) if turn.is_transient => {
                 Err(ModelError::unavailable(reason.clone()))
             }
-            (None, Some(ScriptedFailure { reason, .. })) => Err(ModelError::failed(reason.clone())),
+            (None, Some(reason)) => Err(ModelError::failed(reason.clone())),
             (None, None) => Ok(turn.reply.clone()),
         }
     }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::{Registry, RegistryError, RemovedTools, Tools};
+use super::{Entry, Registry, RegistryError, Tools};
 use crate::registry::contents::replace::Group;
 use crate::tool::definition::bounds::{MAX_LABEL_BYTES, MAX_LABELS, is_plain};
 
@@ -65,9 +65,9 @@ impl Registry {
 
     /// Removes all tools of this view that have the label, and returns them.
     #[must_use = "if this is dropped, the tools can't be restored"]
-    pub fn unregister_labeled(&self, label: &str) -> RemovedTools {
+    pub fn unregister_labeled(&self, label: &str) -> Vec<Arc<Entry>> {
         let entries = self.entries_where(|entry| entry.has_label(label));
-        RemovedTools(self.remove(&entries))
+        self.remove(&entries)
     }
 
     /// Replaces all tools that have a label by these tools, in one atomic change, and returns the
@@ -82,7 +82,7 @@ impl Registry {
         &self,
         label: &str,
         tools: Tools,
-    ) -> Result<RemovedTools, RegistryError> {
+    ) -> Result<Vec<Arc<Entry>>, RegistryError> {
         self.replace_group(&Group::Label(label), tools.labeled([label]), None)
     }
 }

@@ -53,12 +53,12 @@ mod contents;
 mod descriptions;
 mod error;
 mod filter;
-mod into_registry;
+pub(crate) mod into_registry;
 mod labels;
 mod naming;
 pub mod overrides;
 mod provider;
-mod select;
+pub(crate) mod select;
 mod snapshot;
 mod tools;
 
@@ -72,13 +72,12 @@ pub use contents::valid_tools::{RegistrationReport, SkippedTool};
 pub use contents::weak::WeakRegistry;
 pub use descriptions::{DescriptionStore, MemoryDescriptions};
 pub use error::RegistryError;
-pub use into_registry::IntoRegistry;
 pub(crate) use naming::nearest::{name_to_suggest, nearest, nearest_text};
-pub use provider::RemovedTools;
-pub use select::{AllTools, ByWeight, CallableTools, Selector, SelectorInput, definition_bytes};
+pub(crate) use select::AllTools;
 #[cfg(feature = "search")]
 pub use select::{BySearch, SearchTools, ToolIndex};
-pub use snapshot::{Snapshot, ToolStatus};
+pub use select::{ByWeight, CallableTools, Selector, SelectorInput, definition_bytes};
+pub use snapshot::Snapshot;
 pub use tools::Tools;
 
 use crate::schema::Dialect;

@@ -1,60 +1,9 @@
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
 use super::{Entry, Registry, RegistryError};
 use crate::tool::Tool;
 
-/// Tools that were removed from a registry together, for [`Registry::restore`].
-///
-/// ```
-/// use tool_runtime::{Registry, tool, tools};
-///
-/// /// Finds issues.
-/// #[tool(effect = "read")]
-/// async fn search(query: String) -> String {
-///     query
-/// }
-///
-/// let registry = Registry::new();
-/// registry.register_all_from("github", tools![search])?;
-/// let removed = registry.unregister_provider("github");
-/// assert_eq!(removed.len(), 1);
-/// registry.restore(removed)?;
-/// # Ok::<(), tool_runtime::RegistryError>(())
-/// ```
-#[derive(Clone)]
-pub struct RemovedTools(pub(super) Vec<Arc<Entry>>);
-
-impl RemovedTools {
-    /// Returns the number of tools.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Returns `true` if there are no tools.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns the removed tools.
-    pub fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.0.iter().map(|entry| entry.tool())
-    }
-}
-
-impl fmt::Debug for RemovedTools {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|entry| entry.own_name())).finish()
-    }
-}
-
-/// Tools that are registered together under the name of their provider, such as a server.
-///
-/// Two providers can have tools with the same name. Models then receive both as `provider__name`,
-/// and a tool without a provider keeps its own name. A provider's tool whose own name contains `__`
-/// always appears as `provider__name`, so that no provider can claim the name of another provider's
-/// tool.
 impl Registry {
     /// Adds a tool under a provider. It replaces the provider's tool of the same name, which is
     /// returned.
@@ -125,12 +74,12 @@ impl Registry {
 
     /// Removes all tools of a provider that this view contains, and returns them.
     #[must_use = "if this is dropped, the tools can't be restored"]
-    pub fn unregister_provider(&self, provider: &str) -> RemovedTools {
+    pub fn unregister_provider(&self, provider: &str) -> Vec<Arc<Entry>> {
         let entries = self.entries_where(|entry| entry.provider() == Some(provider));
         self.change(|contents| {
             let (mut next, removed) = contents.remove(&entries);
             next.announce(provider, None);
-            (next, RemovedTools(removed))
+            (next, removed)
         })
         .1
     }
@@ -178,8 +127,8 @@ impl Registry {
     /// # Errors
     /// A tool without a provider has been registered with the name `provider__name` of one of them.
     /// Then nothing is changed.
-    pub fn restore(&self, removed: RemovedTools) -> Result<(), RegistryError> {
-        self.insert(removed.0).map(drop)
+    pub fn restore(&self, removed: Vec<Arc<Entry>>) -> Result<(), RegistryError> {
+        self.insert(removed).map(drop)
     }
 
     /// Creates a view that contains only the tools of these providers.

@@ -7,7 +7,7 @@ use super::filter::Filter;
 use super::{Entry, name_to_suggest, nearest};
 use crate::event::RuleSetting;
 use crate::schema::{NamedSchemas, SchemaConversion};
-use crate::tool::{Availability, Tool, ToolDefinition, ToolKind};
+use crate::tool::{Availability, Tool, ToolDefinition};
 
 /// An immutable copy of a registry's contents, sorted by name. Taking and cloning it is cheap.
 ///
@@ -34,34 +34,6 @@ use crate::tool::{Availability, Tool, ToolDefinition, ToolKind};
 pub struct Snapshot {
     contents: Arc<Contents>,
     filter: Filter,
-}
-
-/// Whether a tool can run, and the reason if not.
-///
-/// ```
-/// use tool_runtime::{Registry, tool, tools};
-///
-/// /// Shows the last commits.
-/// #[tool(effect = "read", cli = "no-such-program")]
-/// async fn last_commits() {}
-///
-/// let tools = Registry::try_from(tools![last_commits])?.snapshot();
-/// let status = tools.check_availability().remove(0);
-/// assert_eq!(status.name, "last_commits");
-/// assert!(!status.availability.is_available());
-/// # Ok::<(), tool_runtime::RegistryError>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ToolStatus {
-    /// The name by which models call the tool.
-    pub name: String,
-    /// The description of the tool for the model.
-    pub description: String,
-    /// How the tool is implemented.
-    pub kind: ToolKind,
-    /// Whether the tool can run now.
-    pub availability: Availability,
 }
 
 impl Snapshot {
@@ -178,16 +150,23 @@ impl Snapshot {
         self.entries().map(Entry::definition).collect()
     }
 
-    /// Returns the status of each tool, sorted by name. It queries the
-    /// [availability](Tool::availability) of each tool.
-    pub fn check_availability(&self) -> Vec<ToolStatus> {
-        let status = |entry: &Entry| ToolStatus {
-            name: entry.name().to_owned(),
-            description: entry.definition().description.clone(),
-            kind: entry.definition().kind.clone(),
-            availability: entry.availability(),
-        };
-        self.entries().map(status).collect()
+    /// Queries the [availability](Tool::availability) of each tool, in the order of the names.
+    ///
+    /// ```
+    /// use tool_runtime::{Registry, tool, tools};
+    ///
+    /// /// Shows the last commits.
+    /// #[tool(effect = "read", cli = "no-such-program")]
+    /// async fn last_commits() {}
+    ///
+    /// let tools = Registry::try_from(tools![last_commits])?.snapshot();
+    /// let (entry, availability) = tools.check_availability().remove(0);
+    /// assert_eq!(entry.name(), "last_commits");
+    /// assert!(!availability.is_available());
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
+    pub fn check_availability(&self) -> Vec<(&Entry, Availability)> {
+        self.entries().map(|entry| (entry, entry.availability())).collect()
     }
 
     /// Whether any tool of the registry has secret arguments, including tools outside of this view.

@@ -53,7 +53,7 @@ pub use safety::{Availability, Effect, Permission, RateLimit, Repair};
 pub use work::command::{Command, CommandOutput};
 
 pub use crate::message::ToolKind;
-pub use suspended::{CallAnswer, Resumption, SuspendedCall};
+pub use suspended::{CallAnswer, SuspendedCall};
 pub(crate) use suspended::{MAX_PENDING_LEVELS, can_be_pending};
 
 pub use args::ValidatedArguments;
@@ -62,7 +62,6 @@ pub(crate) use context::metered_usage::MeteredUsage;
 pub(crate) use context::usage_meter::{Allowance, CostAllowance, UsageMeter};
 pub use function::toolbox::Toolbox;
 pub use output::{NoSchema, NotResult, ReturnType, ReturnValue};
-pub use param::{Argument, BorrowedArgument};
 pub(crate) use work::CallWork;
 pub(crate) use work::blocking::DetachedThreads;
 pub use work::blocking::on_blocking_thread;

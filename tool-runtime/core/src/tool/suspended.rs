@@ -114,6 +114,34 @@ impl SuspendedCall {
         self
     }
 
+    /// Decodes the state that the tool saved.
+    ///
+    /// # Errors
+    /// [`ToolErrorKind::Indeterminate`] if the state does not have this type, as after an update of
+    /// the program.
+    pub fn state_as<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
+        T::deserialize(&self.state).map_err(|error| {
+            let text = "The call started and may have had effects. It can't be resumed: its saved state is unreadable.";
+            ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error)
+        })
+    }
+
+    /// Decodes the answer to the question. If there is none, it decodes `null`.
+    ///
+    /// To ask again instead of failing, suspend the call with another question.
+    ///
+    /// # Errors
+    /// [`ToolErrorKind::Failed`] if the answer does not have this type. The source names the type.
+    pub fn answer_as<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
+        let value = self.answer.as_ref().map_or(&Value::Null, |answer| &answer.value);
+        T::deserialize(value).map_err(|_| {
+            let text = "The answer to the question of this tool can't be read. Go on without it.";
+            // The error itself quotes the answer, which may be a secret.
+            let source = format!("the answer can't be decoded as `{}`", type_name::<T>());
+            ToolError::failed(text).with_source(source)
+        })
+    }
+
     /// Returns the question if it has no answer yet.
     pub(crate) fn open_question(&self) -> Option<&str> {
         self.question.as_deref().filter(|_| self.answer.is_none())
@@ -163,73 +191,8 @@ impl fmt::Debug for CallAnswer {
     }
 }
 
-/// The state and the answer with which a tool continues after it
-/// [suspended](ToolError::suspended) its call.
-///
-/// ```
-/// use serde::{Deserialize, Serialize};
-/// use tool_runtime::{ToolContext, ToolError, tool};
-///
-/// #[derive(Serialize, Deserialize)]
-/// struct Hold {
-///     seats: [u32; 2],
-/// }
-///
-/// /// Books a seat.
-/// #[tool]
-/// async fn book(ctx: &ToolContext) -> Result<u32, ToolError> {
-///     let Some(resumed) = ctx.resumed() else {
-///         return Err(ToolError::suspended("The first or the second?", Hold { seats: [14, 15] }));
-///     };
-///     let (Hold { seats }, index): (_, usize) = (resumed.state_as()?, resumed.answer_as()?);
-///     seats.get(index).copied().ok_or_else(|| ToolError::failed("There is no such seat."))
-/// }
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Resumption<'c>(&'c SuspendedCall);
-
-impl<'c> Resumption<'c> {
-    /// Returns the state that the tool saved when it suspended the call.
-    pub fn state(&self) -> &'c Value {
-        &self.0.state
-    }
-
-    /// Returns the answer; `None` if the call had no question.
-    pub fn answer(&self) -> Option<&'c CallAnswer> {
-        self.0.answer.as_ref()
-    }
-
-    /// Decodes the state that the tool saved.
-    ///
-    /// # Errors
-    /// [`ToolErrorKind::Indeterminate`] if the state does not have this type, as after an update of
-    /// the program.
-    pub fn state_as<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
-        T::deserialize(&self.0.state).map_err(|error| {
-            let text = "The call started and may have had effects. It can't be resumed: its saved state is unreadable.";
-            ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error)
-        })
-    }
-
-    /// Decodes the answer to the question. If there is none, it decodes `null`.
-    ///
-    /// To ask again instead of failing, suspend the call with another question.
-    ///
-    /// # Errors
-    /// [`ToolErrorKind::Failed`] if the answer does not have this type. The source names the type.
-    pub fn answer_as<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
-        let value = self.answer().map_or(&Value::Null, |answer| &answer.value);
-        T::deserialize(value).map_err(|_| {
-            let text = "The answer to the question of this tool can't be read. Go on without it.";
-            // The error itself quotes the answer, which may be a secret.
-            let source = format!("the answer can't be decoded as `{}`", type_name::<T>());
-            ToolError::failed(text).with_source(source)
-        })
-    }
-}
-
 impl ToolContext {
-    /// Returns the state and the answer with which this call continues; `None` if it was not
+    /// Returns the record with whose state and answer this call continues; `None` if it was not
     /// [suspended](ToolError::suspended).
     ///
     /// ```
@@ -265,8 +228,8 @@ impl ToolContext {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn resumed(&self) -> Option<Resumption<'_>> {
-        self.suspended_call().map(Resumption)
+    pub fn resumed(&self) -> Option<&SuspendedCall> {
+        self.suspended_call()
     }
 }
 

@@ -1,5 +1,5 @@
+use tool_core::__workspace::IntoRegistry;
 use tool_core::dispatch::AskLater;
-use tool_core::registry::IntoRegistry;
 use tool_core::{Dispatcher, Policy, Registry, RegistryError, Tools};
 
 /// A set of tools that a server can serve: [`Tools`], a [`Registry`], a [`Dispatcher`], or a

@@ -46,7 +46,7 @@ async fn seat(ctx: &ToolContext) -> Result<String, ToolError> {
     match ctx.resumed() {
         None => Err(ToolError::suspended("Window or aisle?", json!({ "train": "ICE" }))),
         Some(resumed) => {
-            Ok(format!("{} {}", resumed.state()["train"], resumed.answer_as::<String>()?))
+            Ok(format!("{} {}", resumed.state["train"], resumed.answer_as::<String>()?))
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Calls that a server could not read. Groq rejects them and sends what the model wrote, which the
 //! formats of models that write calls as text can read.
 
-use tool_core::__workspace::emit_reply;
+use tool_core::__workspace::{Formats, ToolLookup, emit_reply};
 use tool_core::ToolDefinition;
-use tool_core::drivers::text::{ToolLookup, extract};
 use tool_core::message::AssistantPart;
 use tool_core::models::{
     ApiError, ChatReply, ChatRequest, DeltaSink, FinishReason, ModelError, WireNames,
@@ -47,7 +46,7 @@ fn parts(output: &str, tools: &ToolLookup<'_>) -> Vec<AssistantPart> {
     let output = without_fence(output.trim());
     let marked = [output.to_owned(), format!("<tool_call>{output}</tool_call>")];
     let read = |text: &String| {
-        let read = extract(text, tools);
+        let read = Formats::all().extract(text, tools);
         let text = (!read.text.is_empty()).then_some(AssistantPart::Text { text: read.text });
         let calls = read.calls.into_iter().map(AssistantPart::Call);
         let has_calls = calls.len() > 0;

@@ -29,23 +29,6 @@ use crate::schema::Schema;
 ///
 /// It is implemented for every type with `#[args]`, for every type that derives serde's
 /// `Deserialize` and schemars' `JsonSchema`, and for lists, maps, numbers and strings of these.
-///
-/// ```
-/// use tool_runtime::agent::Extract;
-/// use tool_runtime::args;
-///
-/// /// A person.
-/// #[args]
-/// struct Person {
-///     /// Full name.
-///     name: String,
-/// }
-///
-/// fn accepts<T: Extract>() {}
-/// accepts::<Person>();
-/// accepts::<Vec<Person>>();
-/// accepts::<Option<u8>>();
-/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be extracted from a model's answer",
     label = "put `#[args]` on this type, or derive both `serde::Deserialize` and `schemars::JsonSchema`",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::agent::outcome::paused::Paused;
 use crate::agent::session::SessionError;
-use crate::agent::turn::{StopRequest, TransitionError};
+use crate::agent::turn::TransitionError;
 use crate::agent::{Limits, Outcome, Turn};
 use crate::drivers::ReplyParseError;
 use crate::event::ToolExecution;
@@ -79,8 +79,8 @@ pub enum StopReason {
     #[error("{}", approval_error(.0))]
     AwaitingApproval(Box<Paused>),
     /// A call failed or was blocked, and the policy stops the run for that. See
-    /// [`Policy::on_failure`](crate::Policy::on_failure) and
-    /// [`Policy::on_block`](crate::Policy::on_block).
+    /// [`Policy::abort_on_failure`](crate::Policy::abort_on_failure) and
+    /// [`Policy::abort_on_block`](crate::Policy::abort_on_block).
     #[error(
         "batch aborted by call `{}` of tool `{}`: {}",
         .0.call.id, .0.call.name, .0.result.text
@@ -128,8 +128,13 @@ pub enum StopReason {
     /// A stop was requested: by a tool, with
     /// [`EffectRecord::StopRequested`](crate::EffectRecord::StopRequested), or by the program, with
     /// a [hook](crate::agent::ModelHook) or [`Turn::stop`](crate::agent::Turn::stop).
-    #[error("stop requested by {}: {}", requester(.0), .0.reason)]
-    StopRequested(StopRequest),
+    #[error("stop requested by {}: {reason}", requester(tool.as_deref()))]
+    StopRequested {
+        /// The full name of the tool that requested the stop; `None` if the program did.
+        tool: Option<String>,
+        /// The reason for the stop.
+        reason: String,
+    },
     /// The driver could parse none of the model's replies, in as many attempts as it allows.
     #[error(transparent)]
     UnparsableReply(Box<ReplyParseError>),
@@ -199,7 +204,7 @@ impl StopReason {
             Self::CostLimit { .. } => "MONEY_SPENT",
             Self::Timeout(_) => "TIMEOUT",
             Self::RepeatedCall { .. } => "REPEATED",
-            Self::StopRequested(_) => "REQUESTED",
+            Self::StopRequested { .. } => "REQUESTED",
             Self::UnparsableReply(_) => "MISREAD",
             Self::AnswerRejected { .. } => "ANSWER_REJECTED",
             Self::ExtractionFailed { .. } => "UNFIT",
@@ -228,8 +233,9 @@ pub(crate) fn stop_reason(turn: &Turn, outcome: Outcome) -> StopReason {
             .map(|(call, times)| StopReason::RepeatedCall { call: Box::new(call.clone()), times })
             .unwrap_or(StopReason::EmptyReply),
         Outcome::StopRequested => {
-            let none = || StopRequest::new(None, "");
-            StopReason::StopRequested(turn.stop_request().cloned().unwrap_or_else(none))
+            let request = turn.stop_request().cloned();
+            let (tool, reason) = request.map(|it| (it.tool, it.reason)).unwrap_or_default();
+            StopReason::StopRequested { tool, reason }
         }
         Outcome::Answered | Outcome::EmptyReply => StopReason::EmptyReply,
     }
@@ -260,8 +266,8 @@ fn shortened_call(call: &ToolCall) -> String {
     visible(&format!("{} {}", call.name, shortened(&call.arguments.to_text()))).into_owned()
 }
 
-fn requester(request: &StopRequest) -> Cow<'_, str> {
-    match &request.tool {
+fn requester(tool: Option<&str>) -> Cow<'_, str> {
+    match tool {
         Some(tool) => format!("the tool `{tool}`").into(),
         None => "the program".into(),
     }

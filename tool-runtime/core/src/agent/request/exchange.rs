@@ -16,9 +16,7 @@ use crate::agent::StopReason;
 use crate::agent::config::AgentConfig;
 use crate::agent::hook::ModelHook;
 use crate::agent::request::budget::RequestBudget;
-use crate::drivers::{
-    AnswerRequest, DeltaTracker, PreparedRequest, ReplyParseErrorKind, StreamDecoder,
-};
+use crate::drivers::{DeltaDecoder, DeltaTracker, PreparedRequest, ReplyParseErrorKind};
 use crate::event::ModelEvent;
 use crate::guard::{BoxFuture, CatchPanic, Panic, catch_panic};
 use crate::message::AssistantPart;
@@ -99,13 +97,14 @@ impl ModelExchange<'_, '_> {
         };
         let choice = request.options.tool_choice.clone();
         if !(is_call_due && choice.requires_call())
-            && let Some(last) = guard_driver(|| driver.answer_request(&reply, request))?
+            && let Some((last, model)) = guard_driver(|| driver.answer_request(&reply, request))?
             && !reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_)))
             // If the budget is spent, the answer that the model has decided on is good enough.
             && budget.check().is_ok()
         {
-            let answer = request_answer(agent, &last, &mut tracker, &mut deltas).await?;
-            budget.record(last.request.request(), &answer);
+            let model = model.as_ref().unwrap_or(&agent.model);
+            let answer = request_answer(model.as_ref(), &last, &mut tracker, &mut deltas).await?;
+            budget.record(last.request(), &answer);
             reply = with_answer_text(reply, answer);
         }
         if let Some(deltas) = &mut deltas {
@@ -125,32 +124,30 @@ impl ModelExchange<'_, '_> {
 /// Returns a sink that passes deltas through the driver's decoder, if it has one, and tracks what
 /// is forwarded.
 fn decoding_sink<'h>(
-    mut decoder: Option<Box<dyn StreamDecoder + 'h>>,
+    mut decoder: Option<DeltaDecoder<'h>>,
     tracker: &'h mut DeltaTracker,
     deltas: &'h mut DeltaSink<'_>,
 ) -> BoxedDeltaSink<'h> {
     Box::new(move |delta| {
         if let Some(decoder) = &mut decoder {
-            decoder.decode(delta, &mut |delta| tracker.forward(delta, deltas));
+            decoder(delta, &mut |delta| tracker.forward(delta, deltas));
         }
     })
 }
 
 /// Asks for the answer in the model's own words, of the driver's model or the agent's.
 async fn request_answer(
-    agent: &AgentConfig,
-    last: &AnswerRequest<'_>,
+    model: &dyn ChatModel,
+    request: &PreparedRequest<'_>,
     tracker: &mut DeltaTracker,
     deltas: &mut Option<&mut BoxedDeltaSink<'_>>,
 ) -> Result<ChatReply, StopReason> {
-    let AnswerRequest { request, model } = last;
-    let model = model.as_ref().unwrap_or(&agent.model);
     match deltas {
-        None => request_reply(model.as_ref(), request.request()).await,
+        None => request_reply(model, request.request()).await,
         Some(deltas) => {
             let mut forward: BoxedDeltaSink<'_> =
                 Box::new(|delta| tracker.forward(delta, &mut ***deltas));
-            stream_reply(model.as_ref(), request.request(), &mut *forward).await
+            stream_reply(model, request.request(), &mut *forward).await
         }
     }
 }
@@ -184,9 +181,7 @@ pub(crate) fn parse_failure_event(
 fn stop_if_requested(flow: ControlFlow<String>) -> Result<(), StopReason> {
     match flow {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(reason) => {
-            Err(StopReason::StopRequested(crate::agent::StopRequest::new(None, reason)))
-        }
+        ControlFlow::Break(reason) => Err(StopReason::StopRequested { tool: None, reason }),
     }
 }
 

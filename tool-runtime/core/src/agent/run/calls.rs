@@ -64,7 +64,7 @@ impl Run {
             // and are not answered as if they had not.
             pending.retain(|execution| execution.suspended_state.is_some());
             turn.on_partial_results(results(pending.drain(..)))?;
-            turn.stop(request);
+            turn.stop_with(request);
         }
         let paused =
             if pending.is_empty() { None } else { Some(self.pause(&pending, &tools).await?) };

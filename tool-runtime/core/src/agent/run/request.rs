@@ -64,14 +64,14 @@ impl Run {
         let messages = match &agent.window {
             None => Cow::Borrowed(turn.transcript()),
             Some(window) => {
-                let fitted = deadline
+                let (messages, summary_error) = deadline
                     .wait(window.fit(turn.transcript(), *prompt_index, window_state))
                     .await?;
-                if let Some(failed) = fitted.summary_error {
-                    emit(ModelEvent::SummaryFailed { reason: error_text(&failed) });
+                if let Some(failed) = summary_error {
+                    emit(ModelEvent::SummaryFailed { reason: error_text(&*failed) });
                     drop_guarded(failed);
                 }
-                fitted.messages
+                messages
             }
         };
         let request = ChatRequest::new(&messages).tools(&offered);

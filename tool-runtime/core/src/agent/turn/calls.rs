@@ -12,6 +12,7 @@ impl Turn {
     /// Save the run after this and before the calls run. If the process then ends before their
     /// results are saved, [`fail_interrupted`](Self::fail_interrupted) knows which calls may have
     /// run. A [`Session`](crate::agent::session::Session) does this for you.
+    #[doc(hidden)]
     pub fn begin_calls(&mut self) {
         if let Step::RunCalls(calls) = self.next() {
             self.started_calls = calls.into_iter().map(|call| call.id).collect();
@@ -38,23 +39,7 @@ impl Turn {
     ///
     /// A call for which `is_retry_safe` returns `false` gets the result `TOOL_INDETERMINATE`. All
     /// other calls stay open. Returns the calls that were answered, with their results.
-    ///
-    /// ```
-    /// use tool_runtime::agent::{Step, Turn};
-    /// use tool_runtime::{ChatReply, Message};
-    ///
-    /// let mut turn = Turn::new(vec![Message::user("Pay the bill.")], 20);
-    /// turn.on_reply(ChatReply::default().call("pay", "{}"))?;
-    /// turn.begin_calls();
-    /// let saved = serde_json::to_string(&turn)?;
-    ///
-    /// // The process ends here; another one loads the run.
-    /// let mut turn: Turn = serde_json::from_str(&saved)?;
-    /// let failed = turn.fail_interrupted(|_| false);
-    /// assert_eq!(failed[0].1.error.as_deref(), Some("TOOL_INDETERMINATE"));
-    /// assert_eq!(turn.next(), Step::RequestModel);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    #[doc(hidden)]
     pub fn fail_interrupted(
         &mut self,
         is_retry_safe: impl Fn(&ToolCall) -> bool,
@@ -110,6 +95,7 @@ impl Turn {
     /// # Errors
     /// Returns an error if no call is open, or if the results are not exactly those of the open
     /// calls in their order. No result is recorded then.
+    #[doc(hidden)]
     pub fn on_results(&mut self, results: Vec<ToolResult>) -> Result<(), TransitionError> {
         let Step::RunCalls(calls) = self.next() else {
             return Err(TransitionError::new("no calls are open"));
@@ -129,20 +115,7 @@ impl Turn {
     ///
     /// Call this before the result of the call is recorded. A [`Run`](super::super::Run) does this
     /// for you if [`ToolExecution::cached`](crate::ToolExecution) is set.
-    ///
-    /// ```
-    /// use tool_runtime::agent::{Step, Turn};
-    /// use tool_runtime::{ChatReply, Message, ToolResult};
-    ///
-    /// let mut turn = Turn::new(vec![Message::user("What is 7 * 6?")], 20);
-    /// for _ in 0..10 {
-    ///     turn.on_reply(ChatReply::default().call("multiply", r#"{"a": 7, "b": 6}"#))?;
-    ///     let Step::RunCalls(calls) = turn.next() else { panic!() };
-    ///     turn.discount_repeat(&calls[0].id);
-    ///     turn.on_results(vec![ToolResult::success(&calls[0], "42")])?;
-    /// }
-    /// # Ok::<(), tool_runtime::agent::TransitionError>(())
-    /// ```
+    #[doc(hidden)]
     pub fn discount_repeat(&mut self, call: &CallId) {
         self.repeated_calls.discount(call);
     }
@@ -151,6 +124,7 @@ impl Turn {
     ///
     /// # Errors
     /// Returns an error if a result belongs to no open call. No result is recorded then.
+    #[doc(hidden)]
     pub fn on_partial_results(&mut self, results: Vec<ToolResult>) -> Result<(), TransitionError> {
         if let Some(result) = self.unexpected_result(&results) {
             let reason = format!("no open call has the id `{}` of a result", result.call);
@@ -195,7 +169,11 @@ impl Turn {
     /// run.
     ///
     /// If the model has already answered, the answer stays.
-    pub fn stop(&mut self, request: StopRequest) {
+    pub fn stop(&mut self, reason: impl Into<String>) {
+        self.stop_with(StopRequest::new(None, reason));
+    }
+
+    pub(in crate::agent) fn stop_with(&mut self, request: StopRequest) {
         self.halt_with(Halt::StopRequested(request), "Not run: the run was asked to stop.");
     }
 

@@ -32,7 +32,7 @@ mod open_calls;
 mod repeats;
 mod report_cursor;
 mod shared;
-mod step;
+pub(crate) mod step;
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -44,36 +44,31 @@ use self::open_calls::OpenCallIds;
 use self::repeats::RepeatedCalls;
 use self::report_cursor::ReportCursor;
 use self::step::Halt;
-pub use self::step::{Outcome, Step, StopRequest, TransitionError};
+pub use self::step::TransitionError;
+pub(super) use self::step::{Outcome, Step, StopRequest};
 use super::{Limits, OfferedTools};
 use crate::message::{CallId, ContentPart, Message, ToolCall, ToolResult, Usage};
 use crate::models::history::{is_empty_reply, push_user, repaired, with_unique_ids};
 use crate::models::{ChatReply, ChatRequest, FinishReason};
 use crate::tool::{Allowance, MeteredUsage, ToolDefinition};
 
-/// State machine of a run, without I/O: decides the next step and records its outcome.
+/// The conversation of a run, with its limits and its usage so far.
 ///
-/// [`next`](Self::next) returns the step to perform. After you perform it, report the outcome with
-/// [`on_reply`](Self::on_reply) or [`on_results`](Self::on_results), and call `next` again. A
-/// [`Run`](super::Run) does this with a model and a dispatcher. A `Turn` can be serialized between
-/// any two steps.
+/// It is the state machine of the run and does no I/O: a [`Run`](super::Run) performs its steps and
+/// reports their outcome. It can be serialized between any two steps.
 ///
 /// ```
-/// use tool_runtime::agent::{Outcome, Step, Turn};
-/// use tool_runtime::{ChatReply, Message, ToolResult};
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
 ///
-/// let mut turn = Turn::new(vec![Message::user("Hello")], 20);
-/// assert!(matches!(turn.next(), Step::RequestModel));
-///
-/// turn.on_reply(ChatReply::default().call("hello", "{}"))?;
-/// let Step::RunCalls(calls) = turn.next() else { panic!() };
-/// let results = calls.iter().map(|call| ToolResult::success(call, "Hi!")).collect();
-///
-/// turn.on_results(results)?;
-/// turn.on_reply(ChatReply::text("The tool says hi."))?;
-/// assert!(matches!(turn.next(), Step::Done(Outcome::Answered)));
-/// # Ok::<(), tool_runtime::agent::TransitionError>(())
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
+/// let mut run = Agent::new(model, Tools::new()).start("Hello");
+/// while run.next().await.is_some() {}
+/// assert_eq!(run.turn().iterations(), 1);
+/// assert_eq!(run.turn().transcript().len(), 2);
+/// # }
 /// ```
+// The inputs of the machine are hidden: a run makes them, and tests do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     #[serde(with = "shared")]
@@ -134,17 +129,7 @@ impl Turn {
     /// - A reply without content is dropped.
     ///
     /// A transcript that is already in order stays unchanged.
-    ///
-    /// ```
-    /// use tool_runtime::agent::{Step, Turn};
-    /// use tool_runtime::{AssistantPart, Message, ToolCall};
-    ///
-    /// // The calls at the end of a transcript are the first step.
-    /// let call = ToolCall::new("call_1", "now", "{}");
-    /// let reply = Message::Assistant { parts: vec![AssistantPart::Call(call.clone())] };
-    /// let mut turn = Turn::new(vec![Message::user("What time is it?"), reply], 20);
-    /// assert_eq!(turn.next(), Step::RunCalls(vec![call]));
-    /// ```
+    #[doc(hidden)]
     pub fn new(transcript: Vec<Message>, max_iterations: u32) -> Self {
         Self {
             transcript: Arc::new(repaired(transcript)),
@@ -176,6 +161,7 @@ impl Turn {
     }
 
     /// Replaces the limits of this run.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits.clamp_finite();
@@ -236,7 +222,7 @@ impl Turn {
     }
 
     /// Returns the stop request that ended the run, if there was one.
-    pub fn stop_request(&self) -> Option<&StopRequest> {
+    pub(super) fn stop_request(&self) -> Option<&StopRequest> {
         match &self.halt {
             Some(Halt::StopRequested(request)) => Some(request),
             _ => None,
@@ -244,6 +230,7 @@ impl Turn {
     }
 
     /// Continues with the tools that an earlier run of the conversation was offered.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_offered_tools(mut self, offered: OfferedTools) -> Self {
         self.offered_tools = offered;
@@ -251,6 +238,7 @@ impl Turn {
     }
 
     /// Returns the tools that the conversation has been offered so far.
+    #[doc(hidden)]
     pub fn offered_tools(&self) -> &OfferedTools {
         &self.offered_tools
     }
@@ -266,6 +254,7 @@ impl Turn {
     ///
     /// Tools that were offered before come first, in their earlier order. New tools follow, sorted
     /// by name. So the beginning of the list stays stable and provider caches stay valid.
+    #[doc(hidden)]
     pub fn offer_tools<'t>(&mut self, tools: Vec<&'t ToolDefinition>) -> Vec<&'t ToolDefinition> {
         self.offered_tools.arrange(tools)
     }
@@ -286,6 +275,7 @@ impl Turn {
     }
 
     /// Splits the run into its transcript and the tools that the conversation was offered.
+    #[doc(hidden)]
     pub fn into_parts(self) -> (Vec<Message>, OfferedTools) {
         (Arc::unwrap_or_clone(self.transcript), self.offered_tools)
     }
@@ -301,6 +291,7 @@ impl Turn {
     }
 
     /// Converts the run into its transcript.
+    #[doc(hidden)]
     pub fn into_transcript(self) -> Vec<Message> {
         Arc::unwrap_or_clone(self.transcript)
     }
@@ -336,17 +327,7 @@ impl Turn {
     /// Returns the next step of the run.
     ///
     /// The step stays the same until an outcome is reported or the run is changed.
-    ///
-    /// ```
-    /// use tool_runtime::agent::{Outcome, Step, Turn};
-    /// use tool_runtime::{ChatReply, Message};
-    ///
-    /// let mut turn = Turn::new(vec![Message::user("Hello")], 20);
-    /// assert_eq!(turn.next(), Step::RequestModel);
-    /// turn.on_reply(ChatReply::text("Hi!"))?;
-    /// assert_eq!(turn.next(), Step::Done(Outcome::Answered));
-    /// # Ok::<(), tool_runtime::agent::TransitionError>(())
-    /// ```
+    #[doc(hidden)]
     pub fn next(&self) -> Step {
         match self.transcript.last() {
             Some(message @ Message::Assistant { parts }) => {
@@ -400,6 +381,7 @@ impl Turn {
     ///
     /// # Errors
     /// Returns an error if the next step is not [`Step::RequestModel`].
+    #[doc(hidden)]
     pub fn on_reply(&mut self, reply: ChatReply) -> Result<(), TransitionError> {
         let usage = match reply.usage {
             None if self.limits.has_budget() => {

@@ -8,19 +8,6 @@ use crate::message::ToolCall;
 use crate::models::FinishReason;
 
 /// Next step of a run, as decided by [`Turn::next`](super::Turn::next).
-///
-/// ```
-/// use tool_runtime::agent::{Step, Turn};
-/// use tool_runtime::{ChatReply, Message};
-///
-/// let mut turn = Turn::new(vec![Message::user("What time is it?")], 20);
-/// turn.on_reply(ChatReply::default().call("clock", "{}"))?;
-/// match turn.next() {
-///     Step::RunCalls(calls) => assert_eq!(calls[0].name, "clock"),
-///     step => panic!("{step:?}"),
-/// }
-/// # Ok::<(), tool_runtime::agent::TransitionError>(())
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Send the transcript to the model and report its reply with
@@ -42,19 +29,9 @@ pub(super) enum Halt {
 }
 
 /// Request by a tool or by the program to end a run.
-///
-/// ```
-/// use tool_runtime::Message;
-/// use tool_runtime::agent::{Outcome, Step, StopRequest, Turn};
-///
-/// let mut turn = Turn::new(vec![Message::user("Hello")], 20);
-/// turn.stop(StopRequest::new(None, "the user closed the window"));
-/// assert_eq!(turn.next(), Step::Done(Outcome::StopRequested));
-/// assert_eq!(turn.stop_request().unwrap().reason, "the user closed the window");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct StopRequest {
+pub(crate) struct StopRequest {
     /// The tool that requested the stop; `None` if the program did.
     pub tool: Option<String>,
     /// The reason, for operators.
@@ -63,22 +40,12 @@ pub struct StopRequest {
 
 impl StopRequest {
     /// Creates a request by the named tool, or by the program if `tool` is `None`.
-    pub fn new(tool: Option<String>, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(tool: Option<String>, reason: impl Into<String>) -> Self {
         Self { tool, reason: reason.into() }
     }
 }
 
 /// Result of a finished run, as returned by [`Turn::next`](super::Turn::next) in [`Step::Done`].
-///
-/// ```
-/// use tool_runtime::agent::{Outcome, Step, Turn};
-/// use tool_runtime::{ChatReply, FinishReason, Message};
-///
-/// let mut turn = Turn::new(vec![Message::user("Tell me a story.")], 20);
-/// turn.on_reply(ChatReply::text("Once upon").finish_reason(FinishReason::Length))?;
-/// assert_eq!(turn.next(), Step::Done(Outcome::TruncatedReply(FinishReason::Length)));
-/// # Ok::<(), tool_runtime::agent::TransitionError>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {

@@ -1,8 +1,10 @@
 //! Summarizer that sends evicted messages to a model.
 
+use std::error::Error;
+
 use async_trait::async_trait;
 
-use super::{EvictedMessages, Summarizer, SummaryError};
+use super::{EvictedMessages, Summarizer};
 use crate::message::{Message, ToolResult};
 use crate::models::{ChatModel, ChatOptions, ChatRequest, FinishReason};
 
@@ -49,7 +51,10 @@ impl<M: ChatModel> ModelSummarizer<M> {
 
 #[async_trait]
 impl<M: ChatModel> Summarizer for ModelSummarizer<M> {
-    async fn summarize(&self, evicted: &EvictedMessages) -> Result<String, SummaryError> {
+    async fn summarize(
+        &self,
+        evicted: &EvictedMessages,
+    ) -> Result<String, Box<dyn Error + Send + Sync>> {
         // A word is longer than a token, so fewer words than tokens are allowed.
         let words = evicted.max_tokens / 2;
         let system = Message::system(format!("{}, in {words} words at most.", self.instructions));
@@ -57,15 +62,11 @@ impl<M: ChatModel> Summarizer for ModelSummarizer<M> {
         let limit = u32::try_from(evicted.max_tokens).unwrap_or(u32::MAX);
         let options = ChatOptions::default().max_tokens(limit);
         let request = ChatRequest::new(&messages).options(&options);
-        let reply = self.model.reply(request).await.map_err(SummaryError::new)?;
+        let reply = self.model.reply(request).await?;
         let summary = Message::Assistant { parts: reply.parts }.text();
         match reply.finish_reason {
-            FinishReason::ContentFilter => {
-                Err(SummaryError::new("the model provider withheld the summary"))
-            }
-            _ if summary.trim().is_empty() => {
-                Err(SummaryError::new("the model returned an empty summary"))
-            }
+            FinishReason::ContentFilter => Err("the model provider withheld the summary".into()),
+            _ if summary.trim().is_empty() => Err("the model returned an empty summary".into()),
             _ => Ok(summary),
         }
     }

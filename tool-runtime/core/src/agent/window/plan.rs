@@ -11,16 +11,6 @@ use crate::models::history::with_all_results;
 /// Messages selected for a request, and the messages that were evicted for them.
 ///
 /// Returned by [`Window::plan`].
-///
-/// ```
-/// use tool_runtime::Message;
-/// use tool_runtime::agent::window::{Window, WindowState};
-///
-/// let conversation = [Message::user("Hello")];
-/// let plan = Window::new().plan(&conversation, 0, &WindowState::default());
-/// assert_eq!(*plan.messages, conversation);
-/// assert!(plan.evicted.is_none());
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Plan<'m> {
@@ -34,6 +24,8 @@ pub struct Plan<'m> {
     pub evicted: Option<EvictedMessages>,
 }
 
+// Hidden: an agent plans the window of its runs.
+#[doc(hidden)]
 impl Window {
     /// Selects the messages of a conversation to send, without I/O.
     ///
@@ -75,14 +67,6 @@ impl Window {
     ///
     /// The summary replaces the earlier one. It is truncated to a quarter of the window's
     /// [`max_tokens`](Self::max_tokens). A blank summary removes the earlier one.
-    ///
-    /// ```
-    /// use tool_runtime::agent::window::{Window, WindowState};
-    ///
-    /// let window = Window::new().max_tokens(1_000);
-    /// let state = window.apply_summary(&WindowState::default(), "The user is called Ada.");
-    /// assert_eq!(state.summary(), Some("The user is called Ada."));
-    /// ```
     #[must_use]
     pub fn apply_summary(&self, state: &WindowState, summary: impl Into<String>) -> WindowState {
         let mut summary = summary.into();

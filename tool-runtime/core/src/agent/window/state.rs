@@ -6,18 +6,6 @@ use serde::{Deserialize, Serialize};
 ///
 /// It holds the cut, the summary of evicted messages and the calibration of the token counter.
 /// Store it together with the conversation. A [`RunState`](crate::agent::RunState) contains it.
-///
-/// ```
-/// use tool_runtime::agent::window::WindowState;
-///
-/// # fn main() -> Result<(), serde_json::Error> {
-/// let mut state = WindowState::default();
-/// state.calibrate(900, 1_200);
-/// let stored = serde_json::to_string(&state)?;
-/// assert_eq!(serde_json::from_str::<WindowState>(&stored)?, state);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WindowState {

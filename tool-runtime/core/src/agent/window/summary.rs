@@ -10,22 +10,29 @@ use super::{Window, WindowState};
 use crate::guard::{CatchPanic, Panic};
 use crate::message::Message;
 
+type BoxedError = Box<dyn Error + Send + Sync>;
+
 /// Summarizes messages that a window evicts.
 ///
 /// Put `#[async_trait]`, which this crate re-exports, on the `impl` block.
 ///
 /// ```
-/// use tool_runtime::agent::window::{
-///     EvictedMessages, Summarizer, SummaryError, Window, WindowState,
+/// use std::error::Error;
+///
+/// use tool_runtime::agent::window::{EvictedMessages, Summarizer, Window};
+/// use tool_runtime::{
+///     Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, Tools, async_trait,
 /// };
-/// use tool_runtime::{Message, async_trait};
 ///
 /// /// Keeps the first twelve characters of each message.
 /// struct Headlines;
 ///
 /// #[async_trait]
 /// impl Summarizer for Headlines {
-///     async fn summarize(&self, evicted: &EvictedMessages) -> Result<String, SummaryError> {
+///     async fn summarize(
+///         &self,
+///         evicted: &EvictedMessages,
+///     ) -> Result<String, Box<dyn Error + Send + Sync>> {
 ///         let earlier = evicted.earlier_summary.iter().cloned();
 ///         let headline = |message: &Message| message.text().chars().take(12).collect();
 ///         let headlines = evicted.messages.iter().map(headline);
@@ -33,19 +40,28 @@ use crate::message::Message;
 ///     }
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let window = Window::new().max_tokens(120).summarizer(Headlines);
+/// /// Answers with the first message that it receives.
+/// struct Echo;
+///
+/// #[async_trait]
+/// impl ChatModel for Echo {
+///     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+///         Ok(ChatReply::text(request.messages[0].text()))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
 /// let long = |text: &str| text.to_owned() + &" and so on".repeat(40);
-/// let conversation = [
+/// let conversation = vec![
 ///     Message::user(long("About Oslo")),
 ///     Message::assistant(long("It is cold")),
 ///     Message::user("And now?"),
 /// ];
-/// let mut state = WindowState::default();
-/// let windowed = window.fit(&conversation, 2, &mut state).await;
-/// assert!(windowed.summary_error.is_none());
-/// assert_eq!(state.summary(), Some("About Oslo a; It is cold a"));
-/// assert!(windowed.messages[0].text().ends_with("About Oslo a; It is cold a"));
+/// let window = Window::new().max_tokens(120).summarizer(Headlines);
+/// let answer = Agent::new(Echo, Tools::new()).window(window).run(conversation).await?;
+/// assert!(answer.to_string().ends_with("About Oslo a; It is cold a"));
+/// # Ok(())
 /// # }
 /// ```
 #[diagnostic::on_unimplemented(
@@ -61,7 +77,10 @@ pub trait Summarizer: Send + Sync {
     /// # Errors
     /// Return an error if no summary can be made. The window then continues without one, and
     /// includes the same messages in the next eviction.
-    async fn summarize(&self, evicted: &EvictedMessages) -> Result<String, SummaryError>;
+    async fn summarize(
+        &self,
+        evicted: &EvictedMessages,
+    ) -> Result<String, Box<dyn Error + Send + Sync>>;
 }
 
 /// Messages evicted from a window, as input of a [`Summarizer`].
@@ -101,83 +120,23 @@ impl EvictedMessages {
     }
 }
 
-/// Error returned when evicted messages could not be summarized.
-///
-/// ```
-/// use tool_runtime::agent::window::SummaryError;
-///
-/// let error = SummaryError::new("model offline");
-/// assert_eq!(error.to_string(), "evicted messages were not summarized: model offline");
-/// ```
-#[derive(Debug, thiserror::Error)]
-#[error("evicted messages were not summarized: {source}")]
-pub struct SummaryError {
-    source: Box<dyn Error + Send + Sync>,
-}
-
-impl SummaryError {
-    /// Creates an error with its cause.
-    pub fn new(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { source: source.into() }
-    }
-}
-
-/// Messages that a window selected for a request.
-///
-/// Returned by [`Window::fit`].
-///
-/// ```
-/// use tool_runtime::Message;
-/// use tool_runtime::agent::window::{Window, WindowState};
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let conversation = [Message::user("Hello")];
-/// let windowed = Window::new().fit(&conversation, 0, &mut WindowState::default()).await;
-/// assert_eq!(*windowed.messages, conversation);
-/// # }
-/// ```
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct WindowedMessages<'m> {
-    /// The messages to send; borrowed if they are the whole conversation.
-    pub messages: Cow<'m, [Message]>,
-    /// The reason why the evicted messages have no summary, for operators.
-    pub summary_error: Option<SummaryError>,
-}
-
+// Hidden: an agent fits the conversation of its runs.
+#[doc(hidden)]
 impl Window {
-    /// Selects the messages to send and summarizes evicted ones.
+    /// Selects the messages to send and summarizes evicted ones. Returns them, and
+    /// the reason why evicted messages have no summary, for operators.
     ///
     /// [`plan`](Self::plan) decides which messages are evicted. If the window has a
     /// [summarizer](Self::summarizer), it is called with them, and its summary is sent in their
     /// place. If it fails or panics, the request is sent without a new summary.
     ///
-    /// # Cancellation
     /// If the future is dropped, `state` is unchanged.
-    ///
-    /// ```
-    /// use tool_runtime::Message;
-    /// use tool_runtime::agent::window::{Window, WindowState};
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), std::convert::Infallible> {
-    /// let conversation = [
-    ///     Message::user("word ".repeat(200)),
-    ///     Message::assistant("Long."),
-    ///     Message::user("And now?"),
-    /// ];
-    /// let mut state = WindowState::default();
-    /// let windowed = Window::new().max_tokens(100).fit(&conversation, 2, &mut state).await;
-    /// assert_eq!(*windowed.messages, [Message::user("And now?")]);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn fit<'m>(
         &self,
         messages: &'m [Message],
         run: usize,
         state: &mut WindowState,
-    ) -> WindowedMessages<'m> {
+    ) -> (Cow<'m, [Message]>, Option<BoxedError>) {
         let plan = self.plan(messages, run, state);
         let summary = match (&self.summarizer, &plan.evicted) {
             (Some(summarizer), Some(evicted)) => {
@@ -195,7 +154,7 @@ impl Window {
         };
         let Plan { messages, state: planned, .. } = plan;
         *state = planned;
-        WindowedMessages { messages, summary_error }
+        (messages, summary_error)
     }
 }
 
@@ -203,7 +162,7 @@ impl Window {
 async fn summarize(
     summarizer: &dyn Summarizer,
     evicted: &EvictedMessages,
-) -> Result<String, SummaryError> {
-    let panicked = |panic: Panic| Err(SummaryError::new(panic));
+) -> Result<String, BoxedError> {
+    let panicked = |panic: Panic| Err(panic.into());
     CatchPanic::new(|| summarizer.summarize(evicted), panicked).await
 }

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 
 use crate::message::ToolCall;
 use crate::tool::{
-    Resumption, RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput, ValidatedArguments,
+    RunContext, SuspendedCall, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    ValidatedArguments,
 };
 
 /// Runs before and after each attempt of a call, for journals and for tools that run elsewhere.
@@ -173,7 +174,7 @@ impl<'a> Attempt<'a> {
 
     /// Returns what the tool continues with, if its call was
     /// [suspended](ToolError::suspended) before.
-    pub fn resumed(&self) -> Option<Resumption<'a>> {
+    pub fn resumed(&self) -> Option<&'a SuspendedCall> {
         self.ctx.resumed()
     }
 }

@@ -9,7 +9,7 @@ use crate::dispatch::attempt::attempt_hook::AttemptHooks;
 use crate::dispatch::call::intercept::{Interceptors, before_function};
 use crate::dispatch::{
     Approval, ApprovalRequest, Approver, AttemptHook, Breakers, Concurrency, InterceptAction,
-    InterceptContext, Interceptor, OnBlock, OnFailure, Previewer, RateLimits,
+    InterceptContext, Interceptor, Previewer, RateLimits,
 };
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
@@ -68,8 +68,8 @@ pub struct Policy {
     pub(in crate::dispatch) batch_timeout: Option<Duration>,
     pub(in crate::dispatch) max_output_bytes: usize,
     pub(in crate::dispatch) max_media_bytes: usize,
-    pub(in crate::dispatch) on_failure: OnFailure,
-    pub(in crate::dispatch) on_block: OnBlock,
+    pub(in crate::dispatch) abort_on_failure: bool,
+    pub(in crate::dispatch) abort_on_block: bool,
     pub(in crate::dispatch) secrets: Vec<String>,
 }
 
@@ -101,8 +101,8 @@ impl Policy {
             batch_timeout: None,
             max_output_bytes: DEFAULT_MAX_OUTPUT_BYTES,
             max_media_bytes: DEFAULT_MAX_MEDIA_BYTES,
-            on_failure: OnFailure::default(),
-            on_block: OnBlock::default(),
+            abort_on_failure: false,
+            abort_on_block: false,
             secrets: Vec::new(),
         }
     }
@@ -311,21 +311,49 @@ impl Policy {
         self
     }
 
-    /// Sets what a failed call means for the other calls of its reply, and for an agent's run.
+    /// Aborts the batch, and an agent's run, if a call fails. By default, the other calls run, and
+    /// the model receives every result.
     ///
-    /// Default: [`OnFailure::Continue`].
+    /// Calls that have not started are cancelled. Calls that have started finish: stopping them
+    /// would leave half-done work. Unknown tool names and invalid arguments are not failures of a
+    /// tool: the model receives them as results and can correct its calls.
+    ///
+    /// ```
+    /// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, tool, tools};
+    ///
+    /// /// Fails.
+    /// #[tool(sequential)]
+    /// async fn fail() -> Result<(), &'static str> {
+    ///     Err("the disk is full")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![fail])?)
+    ///     .policy(Policy::new().abort_on_failure());
+    /// let calls = ["1", "2"].map(|id| ToolCall::new(id, "fail", "{}"));
+    /// let aborted = dispatcher.try_dispatch(calls.into()).await.unwrap_err();
+    /// assert_eq!(aborted.index, 0);
+    /// assert_eq!(aborted.executions[1].attempts, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
-    pub fn on_failure(mut self, reaction: OnFailure) -> Self {
-        self.on_failure = reaction;
+    pub fn abort_on_failure(mut self) -> Self {
+        self.abort_on_failure = true;
         self
     }
 
-    /// Sets what a blocked call means for the other calls of its reply, and for an agent's run.
+    /// Aborts the batch, and an agent's run, if a call is blocked, in the same way as
+    /// [`abort_on_failure`](Self::abort_on_failure).
     ///
-    /// Default: [`OnBlock::Continue`].
+    /// A call is blocked by an interceptor, a missing capability, a permission, an approver, an
+    /// attempt hook, a circuit breaker, a rate limit that leaves no time, or the limit of nested
+    /// calls: see [`BlockReason`](crate::event::BlockReason). A call that awaits approval does not
+    /// count.
     #[must_use]
-    pub fn on_block(mut self, reaction: OnBlock) -> Self {
-        self.on_block = reaction;
+    pub fn abort_on_block(mut self) -> Self {
+        self.abort_on_block = true;
         self
     }
 
@@ -410,8 +438,8 @@ impl fmt::Debug for Policy {
             .field("batch_timeout", &self.batch_timeout)
             .field("max_output_bytes", &self.max_output_bytes)
             .field("max_media_bytes", &self.max_media_bytes)
-            .field("on_failure", &self.on_failure)
-            .field("on_block", &self.on_block)
+            .field("abort_on_failure", &self.abort_on_failure)
+            .field("abort_on_block", &self.abort_on_block)
             .field("secrets", &self.secrets.len())
             .finish()
     }

@@ -15,7 +15,7 @@ mod cap;
 mod config;
 mod permission;
 pub(crate) mod retry;
-mod strings;
+pub(crate) mod strings;
 mod window;
 
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub use config::Policy;
 pub use permission::Permissions;
 pub(super) use permission::{CallPermission, check_capabilities, not_allowed};
 pub(super) use retry::retry_delay;
-pub use strings::IntoStrings;
+pub(crate) use strings::IntoStrings;
 pub(super) use window::SlidingWindow;
 
 /// The capabilities that a policy grants, by name.

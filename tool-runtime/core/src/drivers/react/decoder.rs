@@ -1,6 +1,6 @@
 //! Decodes a decision while it is streamed: reasoning, answer, and the arguments of a call.
 
-use super::super::StreamDecoder;
+use super::super::driver::StreamDecoder;
 use super::super::text::{Formats, TextStream, ToolLookup};
 use super::decision::{ANSWERS, ARGS, THOUGHT};
 use crate::json::Partial;

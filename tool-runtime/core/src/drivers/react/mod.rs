@@ -11,30 +11,6 @@
 //!    and observations.
 //! 2. `decision.rs` holds the schema of a decision and parses it from a reply.
 //! 3. `decoder.rs` decodes a decision while it is streamed.
-//!
-//! # What is parsed
-//!
-//! The driver takes the first object of a reply that parses as a decision. The object may be in a
-//! fence, after prose, or damaged. Which repairs the arguments may get is decided by [the
-//! tool](crate::Repair), as for any call. Text after the decision, such as an invented observation,
-//! is ignored, and so is reasoning before it. If the reply holds no decision, but a call in [a
-//! format that the model was trained on](super::text), that call is used.
-//!
-//! # Feedback and attempts
-//!
-//! The model gets feedback on each of these replies:
-//!
-//! - a reply without a decision: the forms of a decision
-//! - an empty or truncated answer: a request for the whole answer
-//! - the markup of a call as the answer: the form of a call
-//! - an unknown tool: the names of the tools
-//! - arguments that the tool doesn't take: every mismatch
-//! - an argument outside of the arguments: the text that was not read
-//!
-//! The driver parses up to three replies of a turn; change this with [`ReAct::max_parse_attempts`].
-//! After the last reply, a call of an unknown tool or with wrong arguments is dispatched, and its
-//! result reports the mistake. A truncated answer is used unchanged. In all other cases the run
-//! ends.
 
 mod decision;
 mod decoder;
@@ -46,11 +22,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use self::decision::ReactDecision;
+use super::driver::{DeltaDecoder, StreamDecoder};
 use super::text::{
     Formats, ToolLookup, is_call_markup, is_schema, reasoning_part, truncate_with_leftover,
     unreadable_call,
 };
-use super::{AnswerRequest, Driver, PreparedRequest, ReplyParseError, StreamDecoder};
+use super::{Driver, PreparedRequest, ReplyParseError};
 use crate::json::parse_as;
 use crate::message::{AssistantPart, Message, ToolCall};
 use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, FinishReason};
@@ -59,7 +36,33 @@ use crate::tool::ToolDefinition;
 
 /// Lets a model decide step by step, in JSON, which tool to call or what to answer.
 ///
-/// See the [module documentation](self) for what is parsed and how mistakes are corrected.
+/// The model replies with one JSON object, its decision: a thought, and either a tool with its
+/// arguments or the answer. The system message describes the tools and the forms of a decision, and
+/// a result is sent as an observation.
+///
+/// # What is parsed
+///
+/// The driver takes the first object of a reply that parses as a decision. The object may be in a
+/// fence, after prose, or damaged. Which repairs the arguments may get is decided by [the
+/// tool](crate::Repair), as for any call. Text after the decision, such as an invented observation,
+/// is ignored, and so is reasoning before it. If the reply holds no decision, but a call in [a
+/// format that the model was trained on](crate::drivers::text), that call is used.
+///
+/// # Feedback and attempts
+///
+/// The model gets feedback on each of these replies:
+///
+/// - a reply without a decision: the forms of a decision
+/// - an empty or truncated answer: a request for the whole answer
+/// - the markup of a call as the answer: the form of a call
+/// - an unknown tool: the names of the tools
+/// - arguments that the tool doesn't take: every mismatch
+/// - an argument outside of the arguments: the text that was not read
+///
+/// The driver parses up to three replies of a turn; change this with [`ReAct::max_parse_attempts`].
+/// After the last reply, a call of an unknown tool or with wrong arguments is dispatched, and its
+/// result reports the mistake. A truncated answer is used unchanged. In all other cases the run
+/// ends.
 ///
 /// # Examples
 ///
@@ -229,19 +232,16 @@ impl Driver for ReAct {
         self.attempts
     }
 
-    fn stream_decoder<'o>(
-        &'o self,
-        request: ChatRequest<'o>,
-    ) -> Option<Box<dyn StreamDecoder + 'o>> {
+    fn stream_decoder<'o>(&'o self, request: ChatRequest<'o>) -> Option<DeltaDecoder<'o>> {
         let has_answer_request = self.answers.is_some();
-        Some(Box::new(decoder::DecisionDecoder::new(request, has_answer_request)))
+        Some(decoder::DecisionDecoder::new(request, has_answer_request).into_decoder())
     }
 
     fn answer_request<'r>(
         &self,
         _: &ChatReply,
         request: ChatRequest<'r>,
-    ) -> Option<AnswerRequest<'r>> {
+    ) -> Option<(PreparedRequest<'r>, Option<Arc<dyn ChatModel>>)> {
         let answers = self.answers.as_ref()?;
         let mut prepared = PreparedRequest::from(request);
         let mut messages = history::messages(request.messages, None);
@@ -252,11 +252,7 @@ impl Driver for ReAct {
             options.output = options.output.or_else(|| request.options.output.clone());
             prepared.options = Cow::Owned(options);
         }
-        let request = AnswerRequest::new(prepared.without_tools());
-        Some(match &answers.model {
-            Some(model) => request.with_model(Arc::clone(model)),
-            None => request,
-        })
+        Some((prepared.without_tools(), answers.model.clone()))
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::scanner::MAX_CALLS;
 use super::{Formats, TextStream, ToolLookup};
+use crate::drivers::driver::{DeltaDecoder, StreamDecoder};
 use crate::drivers::native::{EchoFilter, strip_echoed_arguments};
 use crate::drivers::text::quotation::unreadable::{
     UnreadableCall, is_call_markup, unreadable_call,
 };
-use crate::drivers::{Driver, ReplyParseError, StreamDecoder};
+use crate::drivers::{Driver, ReplyParseError};
 use crate::message::{AssistantPart, Reasoning};
 use crate::models::{ChatReply, ChatRequest, Delta, DeltaSink, FinishReason};
 
@@ -51,13 +52,12 @@ const NOT_ALLOWED: &str = "No tool can be called now. Answer without tool call m
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug, Default)]
-pub struct Text {
-    formats: Option<Formats>,
-}
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Text;
 
 impl Text {
-    /// Creates a driver that knows [all formats](Formats::all).
+    /// Creates a driver that knows [all formats](super).
     ///
     /// ```
     /// use tool_runtime::drivers::Text;
@@ -66,41 +66,29 @@ impl Text {
     /// let agent = Agent::new(ScriptedModel::default(), Tools::new()).driver(Text::new());
     /// ```
     pub fn new() -> Self {
-        Self::default()
+        Self
     }
+}
 
-    /// Sets the formats that the driver knows. Default: [`Formats::all`].
-    #[must_use]
-    pub fn formats(mut self, formats: Formats) -> Self {
-        self.formats = Some(formats);
-        self
+/// Returns the markup that can't be parsed in parts without a call.
+fn unreadable<'p>(
+    parts: &'p [AssistantPart],
+    tools: &ToolLookup<'_>,
+) -> Option<UnreadableCall<'p>> {
+    let is_call = |part: &AssistantPart| matches!(part, AssistantPart::Call(_));
+    if parts.iter().any(is_call) {
+        return None;
     }
+    texts(parts).find_map(|text| unreadable_call(Formats::all(), text, tools))
+}
 
-    fn formats_or_all(&self) -> &Formats {
-        self.formats.as_ref().unwrap_or_else(|| Formats::all())
+/// Returns true if a reply has a call although the request allows none.
+fn has_forbidden_call(reply: &ChatReply, request: ChatRequest<'_>) -> bool {
+    if !request.callable_tools().is_empty() || request.options.output.is_some() {
+        return false;
     }
-
-    /// Returns the markup that can't be parsed in parts without a call.
-    fn unreadable<'p>(
-        &self,
-        parts: &'p [AssistantPart],
-        tools: &ToolLookup<'_>,
-    ) -> Option<UnreadableCall<'p>> {
-        let is_call = |part: &AssistantPart| matches!(part, AssistantPart::Call(_));
-        if parts.iter().any(is_call) {
-            return None;
-        }
-        texts(parts).find_map(|text| unreadable_call(self.formats_or_all(), text, tools))
-    }
-
-    /// Returns true if a reply has a call although the request allows none.
-    fn has_forbidden_call(&self, reply: &ChatReply, request: ChatRequest<'_>) -> bool {
-        if !request.callable_tools().is_empty() || request.options.output.is_some() {
-            return false;
-        }
-        let offered = ToolLookup::new(request.tools);
-        texts(&reply.parts).any(|text| is_call_markup(self.formats_or_all(), text, &offered))
-    }
+    let offered = ToolLookup::new(request.tools);
+    texts(&reply.parts).any(|text| is_call_markup(Formats::all(), text, &offered))
 }
 
 impl Driver for Text {
@@ -114,19 +102,19 @@ impl Driver for Text {
             return Ok(strip_echoed_arguments(reply));
         }
         let is_truncated = reply.finish_reason == FinishReason::Length;
-        if !is_truncated && !request.tools.is_empty() && self.has_forbidden_call(&reply, request) {
+        if !is_truncated && !request.tools.is_empty() && has_forbidden_call(&reply, request) {
             return Err(ReplyParseError::invalid(reply, NOT_ALLOWED));
         }
         let tools = request.callable_tools();
         let has_tools = !tools.is_empty();
         let tools = ToolLookup::new(&tools).truncated(is_truncated);
-        let parse = |part| parse_part(part, self.formats_or_all(), &tools);
+        let parse = |part| parse_part(part, &tools);
         let parts: Vec<_> = reply.parts.into_iter().flat_map(parse).collect();
         let call_count = parts.iter().filter(|part| matches!(part, AssistantPart::Call(_))).count();
         if call_count > MAX_CALLS {
             return Err(ReplyParseError::invalid(ChatReply { parts, ..reply }, TOO_MANY));
         }
-        let unreadable = self.unreadable(&parts, &tools).filter(|_| has_tools && !is_truncated);
+        let unreadable = unreadable(&parts, &tools).filter(|_| has_tools && !is_truncated);
         let feedback = unreadable.map(|call| call.feedback());
         let reply = ChatReply { parts, ..reply };
         match feedback {
@@ -139,13 +127,9 @@ impl Driver for Text {
         PARSE_ATTEMPTS
     }
 
-    fn stream_decoder<'o>(
-        &'o self,
-        request: ChatRequest<'o>,
-    ) -> Option<Box<dyn StreamDecoder + 'o>> {
-        let stream =
-            TextStream::new(self.formats_or_all(), ToolLookup::new(&request.callable_tools()));
-        Some(Box::new(EchoFilter::new(request, stream)))
+    fn stream_decoder<'o>(&'o self, request: ChatRequest<'o>) -> Option<DeltaDecoder<'o>> {
+        let stream = TextStream::new(Formats::all(), ToolLookup::new(&request.callable_tools()));
+        Some(EchoFilter::new(request, stream).into_decoder())
     }
 }
 
@@ -158,13 +142,9 @@ fn texts(parts: &[AssistantPart]) -> impl Iterator<Item = &str> {
 }
 
 /// Parses one part of a reply.
-fn parse_part(
-    part: AssistantPart,
-    formats: &Formats,
-    tools: &ToolLookup<'_>,
-) -> Vec<AssistantPart> {
+fn parse_part(part: AssistantPart, tools: &ToolLookup<'_>) -> Vec<AssistantPart> {
     let AssistantPart::Text { text } = part else { return vec![part] };
-    let read = formats.extract(&text, tools);
+    let read = Formats::all().extract(&text, tools);
     let mut parts = Vec::new();
     if !read.reasoning.is_empty() {
         parts.push(reasoning_part(read.reasoning));

@@ -15,53 +15,7 @@ use crate::message::ToolCall;
 /// [`ArgumentBuilder`](super::ArgumentBuilder) builds them from single arguments. If only the end
 /// of the line ends a call, the last line of a [truncated](ToolLookup::is_truncated) reply may be
 /// half of a call and is returned in the same way.
-///
-/// # Examples
-///
-/// The format `@@name {…}@@`:
-///
-/// ```
-/// use tool_runtime::ToolDefinition;
-/// use tool_runtime::drivers::text::{
-///     Format, Formats, Input, Match, NoMatch, StartMarker, ToolLookup,
-/// };
-///
-/// #[derive(Debug)]
-/// struct AtSigns;
-///
-/// impl Format for AtSigns {
-///     fn name(&self) -> &str {
-///         "at_signs"
-///     }
-///
-///     fn start_markers(&self) -> &[StartMarker] {
-///         &[StartMarker::Anywhere("@@")]
-///     }
-///
-///     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
-///         let Some((body, _)) = input.text[2..].split_once("@@") else {
-///             return Err(if input.is_complete { NoMatch::Text } else { NoMatch::Incomplete });
-///         };
-///         let (name, arguments) = body.split_once(' ').ok_or(NoMatch::Text)?;
-///         let call = tools.call(name, arguments).ok_or(NoMatch::Text)?;
-///         Ok(Match::Calls { calls: vec![call], end: body.len() + 4 })
-///     }
-/// }
-///
-/// let schema = serde_json::json!({ "type": "object" });
-/// let find = ToolDefinition::new("find", "Finds it.", schema);
-/// let formats = Formats::new().with(AtSigns);
-/// let text = r#"One moment. @@find {"what": "it"}@@"#;
-/// let parsed = formats.extract(text, &ToolLookup::new(&[&find]));
-/// assert_eq!(parsed.calls[0].name, "find");
-/// assert_eq!(parsed.text, "One moment.");
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a tool-call format",
-    label = "implement `Format` for a type of your own",
-    note = "`Formats::new()` contains the built-in formats"
-)]
-pub trait Format: Send + Sync + fmt::Debug {
+pub(super) trait Format: Send + Sync + fmt::Debug {
     /// Returns the name of the format, such as `hermes`.
     fn name(&self) -> &str;
 
@@ -95,7 +49,7 @@ pub trait Format: Send + Sync + fmt::Debug {
     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch>;
 }
 
-/// Parses `input` with a format, and checks the result, because third-party formats may be wrong.
+/// Parses `input` with a format, and takes an invalid match for plain text.
 pub(crate) fn checked_parse(
     format: &dyn Format,
     input: Input<'_>,
@@ -115,18 +69,9 @@ pub(crate) fn checked_parse(
 }
 
 /// A marker that may begin a call.
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::drivers::text::StartMarker;
-///
-/// assert_eq!(StartMarker::Anywhere("<tool_call>").as_str(), "<tool_call>");
-/// assert_eq!(StartMarker::LineStart("Action:").as_str(), "Action:");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum StartMarker {
+pub(crate) enum StartMarker {
     /// A marker at any position. Markers that contain `<` or `[` add no cost for other texts; for
     /// others the scanner also searches their first byte.
     Anywhere(&'static str),
@@ -136,7 +81,7 @@ pub enum StartMarker {
 
 impl StartMarker {
     /// Returns the text of the marker.
-    pub fn as_str(&self) -> &'static str {
+    pub(crate) fn as_str(&self) -> &'static str {
         match self {
             Self::Anywhere(word) | Self::LineStart(word) => word,
         }
@@ -144,18 +89,9 @@ impl StartMarker {
 }
 
 /// The text from a start marker on, which a [`Format`] parses.
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::drivers::text::Input;
-///
-/// let input = Input::new("<tool_call>{", false).with_line_start(true);
-/// assert!(input.at_line_start && !input.is_complete);
-/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Input<'t> {
+pub(crate) struct Input<'t> {
     /// The text that has arrived so far.
     pub text: &'t str,
     /// True if no more text will arrive.
@@ -166,31 +102,21 @@ pub struct Input<'t> {
 
 impl<'t> Input<'t> {
     /// Creates an input inside a line.
-    pub const fn new(text: &'t str, is_complete: bool) -> Self {
+    pub(crate) const fn new(text: &'t str, is_complete: bool) -> Self {
         Self { text, is_complete, at_line_start: false }
     }
 
     /// Sets whether only blanks precede the text on its line.
     #[must_use]
-    pub const fn with_line_start(self, at_line_start: bool) -> Self {
+    pub(crate) const fn with_line_start(self, at_line_start: bool) -> Self {
         Self { at_line_start, ..self }
     }
 }
 
 /// The markup that a [`Format`] finds. Ends are byte offsets from the start marker.
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::ToolCall;
-/// use tool_runtime::drivers::text::Match;
-///
-/// let found = Match::Calls { calls: vec![ToolCall::new("", "now", "{}")], end: 12 };
-/// assert!(matches!(found, Match::Calls { end: 12, .. }));
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Match {
+pub(crate) enum Match {
     /// Calls, or markup without calls that is removed.
     Calls {
         /// The calls, without ids.
@@ -225,26 +151,9 @@ pub enum Match {
 }
 
 /// The reason why a [`Format`] finds no markup.
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::drivers::text::{Input, NoMatch};
-///
-/// fn closing_bracket(input: Input<'_>) -> Result<usize, NoMatch> {
-///     match input.text.find(']') {
-///         Some(at) => Ok(at),
-///         None if input.is_complete => Err(NoMatch::Text),
-///         None => Err(NoMatch::Incomplete),
-///     }
-/// }
-///
-/// assert_eq!(closing_bracket(Input::new("[a", false)), Err(NoMatch::Incomplete));
-/// assert_eq!(closing_bracket(Input::new("[a", true)), Err(NoMatch::Text));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum NoMatch {
+pub(crate) enum NoMatch {
     /// The text is plain text.
     Text,
     /// The text is plain text, and the format read much of it before rejecting it.

@@ -16,20 +16,6 @@ const SUFFIXES: [&str; 3] = ["_json", ".json", "json"];
 const INDEX_SEPARATORS: [char; 4] = ['_', ':', '.', '#'];
 
 /// Looks up the offered tools by the names that a model writes.
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::ToolDefinition;
-/// use tool_runtime::drivers::text::{ToolLookup, extract};
-///
-/// let schema = serde_json::json!({ "type": "object" });
-/// let now = ToolDefinition::new("now", "Returns the current time.", schema);
-/// let tools = ToolLookup::new(&[&now]);
-///
-/// let parsed = extract(r#"<tool_call>{"name": "now", "arguments": {}}</tool_call>"#, &tools);
-/// assert_eq!(parsed.calls.len(), 1);
-/// ```
 #[derive(Clone, Debug)]
 pub struct ToolLookup<'d> {
     /// The first tool of each name.
@@ -75,20 +61,6 @@ impl<'d> ToolLookup<'d> {
     ///
     /// The first step at which exactly one tool matches decides. If several match, none is
     /// returned.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use tool_runtime::ToolDefinition;
-    /// use tool_runtime::drivers::text::ToolLookup;
-    ///
-    /// let schema = serde_json::json!({ "type": "object" });
-    /// let time = ToolDefinition::new("get_time", "Returns the current time.", schema);
-    /// let tools = ToolLookup::new(&[&time]);
-    /// assert!(tools.find("functions.get_time").is_some());
-    /// assert!(tools.find("getTime").is_some());
-    /// assert!(tools.find("get_weather").is_none());
-    /// ```
     pub fn find(&self, name: &str) -> Option<&'d ToolDefinition> {
         let name = name.trim();
         if let Some(tool) = self.by_name.get(name) {
@@ -123,19 +95,6 @@ impl<'d> ToolLookup<'d> {
     /// Returns `None` if no such tool is offered, if the arguments are a placeholder such as
     /// `{...}`, or if they are the tool's own definition. Other arguments that can't be parsed are
     /// kept: the error of the tool names what the model has to correct.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use tool_runtime::ToolDefinition;
-    /// use tool_runtime::drivers::text::ToolLookup;
-    ///
-    /// let schema = serde_json::json!({ "type": "object" });
-    /// let time = ToolDefinition::new("get_time", "Returns the current time.", schema);
-    /// let tools = ToolLookup::new(&[&time]);
-    /// assert!(tools.call("get_time", "{}").is_some());
-    /// assert!(tools.call("get_time", "{...}").is_none());
-    /// ```
     pub fn call(&self, name: &str, arguments: impl Into<String>) -> Option<ToolCall> {
         Callee::offered(self.find(name)?).call(arguments.into())
     }

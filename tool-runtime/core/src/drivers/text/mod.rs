@@ -1,14 +1,8 @@
 //! Tool calls that a model writes into the text of its reply.
 //!
 //! Models write calls in the format that they were trained on. If no server converts that format
-//! into native calls, the calls arrive as text. [`extract`] parses them in all built-in formats
-//! ([`Formats::all`]), [`Formats::with`] adds formats of your own, and [`TextStream`] parses while
-//! the text arrives. Use this module for replies that have no native call.
-//!
-//! To extract calls you need [`extract`] or [`TextStream`], [`Formats`] and [`ToolLookup`]; the
-//! results are [`ParsedText`] and [`TextChunk`]. To write a [`Format`] you also need [`Input`],
-//! [`StartMarker`], [`Match`], [`NoMatch`] and [`ArgumentBuilder`]. To use the formats in an agent,
-//! see the [`Text`](super::Text) driver.
+//! into native calls, the calls arrive as text. The [`Text`](super::Text) driver parses them in all
+//! known formats, also while a reply is streamed. [`extract`] does so without an agent.
 //!
 //! # The flow
 //!
@@ -26,8 +20,10 @@
 //!
 //! # What counts as a call
 //!
-//! - **A call names an offered tool**, up to case, separators, and what models write around a
-//!   name, if only one tool can be meant: see [`ToolLookup::find`].
+//! - **A call names an offered tool.** If no tool has exactly this name, these are ignored, one
+//!   after the other, until one tool matches: a namespace such as `functions.`; letter case, `-`,
+//!   `_` and blanks, so that `getTime` is `get_time`; and the word `json` or an index at the end,
+//!   as in `get_timejson` and `get_time_2`. If several match, none is called.
 //! - **A marked call of an unknown tool is a call**: the model receives an error with the nearest
 //!   names, as for a native call. A list of calls without markers needs at least one offered tool.
 //!   Any other call without markers stays in the text, and so does every call if no tool is
@@ -141,51 +137,41 @@ mod callee;
 mod channel;
 pub(crate) mod driver;
 mod format;
+pub(crate) mod format_set;
 mod formats;
 pub(crate) mod grammar;
 mod leftover;
-mod lookup;
+pub(crate) mod lookup;
 mod markup;
 mod quotation;
 mod scanner;
 mod search;
-mod stream;
+pub(crate) mod stream;
 mod truncation;
 mod visible_text;
 mod wrapper;
 
-use std::fmt;
-use std::ops::Range;
-use std::sync::{Arc, LazyLock};
-
+use self::format::{Format, Input, Match, NoMatch, StartMarker};
 pub(crate) use self::{
     arguments::is_schema,
     driver::reasoning_part,
+    format_set::Formats,
     leftover::{CallMarkup, add_leftover, leftover_members, truncate_with_leftover},
+    lookup::ToolLookup,
     quotation::unreadable::is_call_markup,
     quotation::unreadable::unreadable_call,
-};
-pub use self::{
-    format::{Format, Input, Match, NoMatch, StartMarker},
-    grammar::ArgumentBuilder,
-    lookup::ToolLookup,
-    stream::{TextChunk, TextStream},
-};
-use self::{
-    scanner::Scanner,
-    search::marker_index::{MarkerCandidate, MarkerIndex},
+    stream::TextStream,
 };
 use crate::message::ToolCall;
+use crate::tool::ToolDefinition;
 
 /// The calls, the reasoning and the remaining text of a reply.
 ///
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::drivers::text::{Formats, ToolLookup};
-///
 /// let text = "<think>It is cold.</think>Take a coat.";
-/// let parsed = Formats::all().extract(text, &ToolLookup::new(&[]));
+/// let parsed = tool_runtime::drivers::text::extract(text, &[]);
 /// assert_eq!(parsed.reasoning, "It is cold.");
 /// assert_eq!(parsed.text, "Take a coat.");
 /// assert!(parsed.calls.is_empty());
@@ -201,173 +187,24 @@ pub struct ParsedText {
     pub calls: Vec<ToolCall>,
 }
 
-/// Extracts the calls from `text`, in any of the [built-in formats](Formats::all).
+/// Extracts the calls of `tools` from `text`, in any of the formats that the module lists.
 ///
 /// # Examples
 ///
 /// ```
 /// use tool_runtime::ToolDefinition;
-/// use tool_runtime::drivers::text::{ToolLookup, extract};
+/// use tool_runtime::drivers::text::extract;
 ///
 /// let schema = serde_json::json!({ "type": "object", "properties": { "city": {} } });
 /// let weather = ToolDefinition::new("weather", "Returns the weather.", schema);
-/// let tools = ToolLookup::new(&[&weather]);
 ///
-/// let parsed = extract("[TOOL_CALLS]weather[ARGS]{\"city\": \"Oslo\"}", &tools);
+/// let parsed = extract("[TOOL_CALLS]weather[ARGS]{\"city\": \"Oslo\"}", &[&weather]);
 /// assert_eq!(parsed.calls[0].to_string(), r#"weather({"city": "Oslo"})"#);
 ///
 /// // Markup in inline code is an example.
 /// let text = "Write `<tool_call>{\"name\": \"weather\"}</tool_call>` to call it.";
-/// let parsed = extract(text, &tools);
-/// assert!(parsed.calls.is_empty());
+/// assert!(extract(text, &[&weather]).calls.is_empty());
 /// ```
-pub fn extract(text: &str, tools: &ToolLookup<'_>) -> ParsedText {
-    Formats::all().extract(text, tools)
-}
-
-/// The set of formats that are searched.
-///
-/// # Examples
-///
-/// Adds a format to the built-in ones; see [`Format`] for how to write one:
-///
-/// ```
-/// use tool_runtime::drivers::text::{
-///     Format, Formats, Input, Match, NoMatch, StartMarker, ToolLookup,
-/// };
-///
-/// /// Removes `[[note: …]]` from the visible text.
-/// #[derive(Debug)]
-/// struct Notes;
-///
-/// impl Format for Notes {
-///     fn name(&self) -> &str {
-///         "notes"
-///     }
-///
-///     fn start_markers(&self) -> &[StartMarker] {
-///         &[StartMarker::Anywhere("[[note:")]
-///     }
-///
-///     fn parse(&self, input: Input<'_>, _: &ToolLookup<'_>) -> Result<Match, NoMatch> {
-///         match input.text.find("]]") {
-///             Some(at) => Ok(Match::Calls { calls: vec![], end: at + 2 }),
-///             None if input.is_complete => Err(NoMatch::Text),
-///             None => Err(NoMatch::Incomplete),
-///         }
-///     }
-/// }
-///
-/// let formats = Formats::new().with(Notes);
-/// let parsed = formats.extract("It is cold. [[note: be brief]]", &ToolLookup::new(&[]));
-/// assert_eq!(parsed.text, "It is cold.");
-/// ```
-#[derive(Clone)]
-pub struct Formats {
-    list: Vec<Arc<dyn Format>>,
-    markers: MarkerIndex,
-    /// The number of formats at the end of the list whose markers begin no call.
-    parts: usize,
-}
-
-impl Formats {
-    /// Returns all built-in formats.
-    pub fn all() -> &'static Self {
-        static ALL: LazyLock<Formats> = LazyLock::new(Formats::new);
-        &ALL
-    }
-
-    /// Returns the formats of reasoning alone.
-    pub(crate) fn reasoning_only() -> &'static Self {
-        static REASONING_ONLY: LazyLock<Formats> =
-            LazyLock::new(|| Formats::of(Vec::new(), formats::reasoning_only()));
-        &REASONING_ONLY
-    }
-
-    /// Creates a set of all built-in formats, to which others can be added.
-    pub fn new() -> Self {
-        Self::of(formats::calls(), formats::parts())
-    }
-
-    fn of(mut list: Vec<Arc<dyn Format>>, parts: Vec<Arc<dyn Format>>) -> Self {
-        let count = parts.len();
-        list.extend(parts);
-        let markers = MarkerIndex::new(list.iter().map(AsRef::as_ref));
-        Self { list, markers, parts: count }
-    }
-
-    /// Adds a format, which is tried before all others with a start marker of the same length.
-    ///
-    /// At each position the formats with the longest start marker are tried first.
-    #[must_use]
-    pub fn with(mut self, format: impl Format + 'static) -> Self {
-        let parts = self.list.split_off(self.list.len() - self.parts);
-        self.list.insert(0, Arc::new(format));
-        Self::of(self.list, parts)
-    }
-
-    /// Returns the names of the formats, in the order in which they are tried.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use tool_runtime::drivers::text::Formats;
-    ///
-    /// assert_eq!(Formats::all().names().next(), Some("hermes"));
-    /// ```
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.list.iter().map(|format| format.name())
-    }
-
-    /// Returns true if a call may begin at `candidate`, wherever the text ends.
-    fn begins_call(&self, text: &str, candidate: MarkerCandidate) -> bool {
-        let mut found = self.markers.formats_at(text, candidate).filter_map(|it| self.get(it));
-        found.any(|format| !format.only_at_end())
-    }
-
-    /// Returns the formats whose markers begin calls.
-    fn calls(&self) -> &[Arc<dyn Format>] {
-        self.list.get(..self.list.len() - self.parts).unwrap_or_default()
-    }
-
-    /// Returns the last marker of a call in `text`, other than at the start of a line.
-    fn last_marker(&self, text: &str) -> Option<Range<usize>> {
-        let markers = self.calls().iter().filter(|format| !format.only_at_end());
-        let markers = markers.flat_map(|format| format.start_markers());
-        let found = markers.filter_map(|marker| match marker {
-            StartMarker::Anywhere(word) => text.rfind(word).map(|at| at..at + word.len()),
-            StartMarker::LineStart(_) => None,
-        });
-        if text.contains(['<', '[']) { found.max_by_key(|marker| marker.end) } else { None }
-    }
-
-    /// Returns true if a marker of a format is in `text`.
-    fn has_marker_in(&self, text: &str) -> bool {
-        let markers = self.list.iter().filter(|format| !format.only_at_end());
-        let mut markers = markers.flat_map(|format| format.start_markers());
-        markers.any(|it| matches!(it, StartMarker::Anywhere(word) if text.contains(word)))
-    }
-
-    /// Extracts the calls, the reasoning and the remaining text from `text`.
-    pub fn extract(&self, text: &str, tools: &ToolLookup<'_>) -> ParsedText {
-        let mut scanner = Scanner::new();
-        scanner.advance(self, tools, text, true);
-        scanner.finish()
-    }
-
-    fn get(&self, index: usize) -> Option<&dyn Format> {
-        self.list.get(index).map(AsRef::as_ref)
-    }
-}
-
-impl Default for Formats {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for Formats {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.names()).finish()
-    }
+pub fn extract(text: &str, tools: &[&ToolDefinition]) -> ParsedText {
+    Formats::all().extract(text, &ToolLookup::new(tools))
 }

@@ -9,22 +9,6 @@ use crate::message::ToolCall;
 /// The stream returns text as early as possible. It holds back what may still become markup, and,
 /// after a call whose arguments are plain text between tags, everything up to the next call or the
 /// end, because another end tag may follow.
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::ToolDefinition;
-/// use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup};
-///
-/// let schema = serde_json::json!({ "type": "object" });
-/// let now = ToolDefinition::new("now", "Returns the current time.", schema);
-/// let mut stream = TextStream::new(Formats::all(), ToolLookup::new(&[&now]));
-/// assert_eq!(stream.push("One moment. <tool").text, "One moment.");
-/// assert_eq!(stream.push("_call>{\"name\": \"now\", \"argum").text, "");
-/// stream.push("ents\": {}}</tool_call>");
-/// let parsed = stream.finish();
-/// assert_eq!((parsed.calls[0].name.as_str(), parsed.text.as_str()), ("now", "One moment."));
-/// ```
 #[derive(Clone, Debug)]
 pub struct TextStream<'f> {
     formats: &'f Formats,
@@ -38,19 +22,6 @@ pub struct TextStream<'f> {
 }
 
 /// The new content that [`TextStream::push`] returns.
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup};
-///
-/// let mut stream = TextStream::new(Formats::all(), ToolLookup::new(&[]));
-/// assert_eq!(stream.push("Two and two").text, "Two and two");
-/// // The model closes reasoning that it never opened: all text before was reasoning.
-/// let chunk = stream.push(".</think>The answer is 4.");
-/// assert!(chunk.replaces_previous);
-/// assert_eq!((chunk.reasoning, chunk.text), ("Two and two.", "The answer is 4."));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TextChunk<'s> {
@@ -70,16 +41,6 @@ pub struct TextChunk<'s> {
 
 impl<'f> TextStream<'f> {
     /// Creates an empty stream that knows `formats` and the offered `tools`.
-    ///
-    /// ```
-    /// use tool_runtime::ToolDefinition;
-    /// use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup};
-    ///
-    /// let schema = serde_json::json!({ "type": "object" });
-    /// let now = ToolDefinition::new("now", "Returns the time.", schema);
-    /// let mut stream = TextStream::new(Formats::all(), ToolLookup::new(&[&now]));
-    /// assert_eq!(stream.finish().text, "");
-    /// ```
     pub fn new(formats: &'f Formats, tools: ToolLookup<'f>) -> Self {
         let (text, scanner) = (String::new(), Scanner::new());
         Self {
@@ -102,20 +63,6 @@ impl<'f> TextStream<'f> {
     /// Appends the next piece and returns the content that is certain by now.
     ///
     /// Trailing whitespace is held back until text follows.
-    ///
-    /// ```
-    /// use tool_runtime::ToolDefinition;
-    /// use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup};
-    ///
-    /// let schema = serde_json::json!({ "type": "object" });
-    /// let now = ToolDefinition::new("now", "Returns the time.", schema);
-    /// let mut stream = TextStream::new(Formats::all(), ToolLookup::new(&[&now]));
-    /// assert_eq!(stream.push("One moment.").text, "One moment.");
-    /// // The start of a call is held back until the call is complete.
-    /// assert_eq!(stream.push("<tool_call>{\"name\": \"now\"").text, "");
-    /// stream.push(", \"arguments\": {}}</tool_call>");
-    /// assert_eq!(stream.finish().calls[0].name, "now");
-    /// ```
     pub fn push(&mut self, piece: &str) -> TextChunk<'_> {
         self.text.push_str(piece);
         self.scanner.advance(self.formats, &self.tools, &self.text, false);
@@ -142,15 +89,6 @@ impl<'f> TextStream<'f> {
     ///
     /// The visible text begins with all text that was returned and not replaced, unless the end of
     /// the text reveals that the model was reasoning.
-    ///
-    /// ```
-    /// use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup};
-    ///
-    /// let mut stream = TextStream::new(Formats::all(), ToolLookup::new(&[]));
-    /// stream.push("It is 4 ");
-    /// stream.push("degrees.");
-    /// assert_eq!(stream.finish().text, "It is 4 degrees.");
-    /// ```
     pub fn finish(mut self) -> ParsedText {
         self.scanner.advance(self.formats, &self.tools, &self.text, true);
         self.scanner.finish()

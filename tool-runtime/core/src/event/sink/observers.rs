@@ -44,41 +44,13 @@ pub trait Observer: Send + Sync {
     /// Receives one event of a run. A panic is caught, and the run continues.
     fn observe(&self, event: &Event);
 
-    /// Returns which events the observer needs. Calls are faster if no observer needs their
-    /// start and their end.
-    fn interest(&self) -> Interest {
-        Interest::All
+    /// Returns true if the observer needs no other events than those between the start and the end
+    /// of a call: approvals, retries and progress. Default: false, so it receives all events.
+    ///
+    /// Calls are faster if no observer needs their start and their end.
+    fn only_running_calls(&self) -> bool {
+        false
     }
-}
-
-/// The events that an [`Observer`] needs.
-///
-/// ```
-/// use tool_runtime::Event;
-/// use tool_runtime::event::{Interest, Observer};
-///
-/// /// Prints how far a call is.
-/// struct ProgressLine;
-///
-/// impl Observer for ProgressLine {
-///     fn observe(&self, event: &Event) {
-///         println!("{}", event.name());
-///     }
-///
-///     fn interest(&self) -> Interest {
-///         Interest::RunningCalls
-///     }
-/// }
-/// # assert_eq!(ProgressLine.interest(), Interest::RunningCalls);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Interest {
-    /// All events of the runs.
-    #[default]
-    All,
-    /// The events of calls between their start and their end: approvals, retries and progress.
-    RunningCalls,
 }
 
 #[diagnostic::do_not_recommend]
@@ -119,7 +91,7 @@ impl Observers {
     /// Adds an observer behind the others.
     pub fn add(&mut self, observer: impl Observer + 'static) {
         let observers = Arc::make_mut(self.0.get_or_insert_default());
-        observers.need_all |= observer.interest() == Interest::All;
+        observers.need_all |= !observer.only_running_calls();
         observers.list.push(Arc::new(observer));
     }
 
@@ -161,7 +133,7 @@ impl ObserverList {
         }
         let is_of_running_call = is_of_running_call(&event);
         for observer in &self.list {
-            if !is_of_running_call && observer.interest() != Interest::All {
+            if !is_of_running_call && observer.only_running_calls() {
                 continue;
             }
             // The panic hook has reported the panic of an observer.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::registry::candidates::candidates;
 use crate::registry::contents::Contents;
-use crate::registry::{Entry, Registry, RegistryError, RemovedTools, Tools};
+use crate::registry::{Entry, Registry, RegistryError, Tools};
 
 /// The tools that a replacement removes. No foreign code decides about that, so a change can
 /// determine them under the lock.
@@ -67,7 +67,7 @@ impl Registry {
         &self,
         provider: &str,
         tools: Tools,
-    ) -> Result<RemovedTools, RegistryError> {
+    ) -> Result<Vec<Arc<Entry>>, RegistryError> {
         self.replace_group(&Group::Provider(provider), tools, Some(provider))
     }
 
@@ -76,7 +76,7 @@ impl Registry {
         group: &Group<'_>,
         tools: Tools,
         provider: Option<&str>,
-    ) -> Result<RemovedTools, RegistryError> {
+    ) -> Result<Vec<Arc<Entry>>, RegistryError> {
         let (new, source) = self.described(candidates(tools, provider)?.into_all()?);
         let change = |contents: &Contents| {
             let (rest, mut removed) = group.remove_from(contents);
@@ -84,7 +84,7 @@ impl Registry {
             removed.extend(replaced);
             Ok::<_, RegistryError>((next, removed))
         };
-        Ok(RemovedTools(self.contents.change(change)?.1))
+        Ok(self.contents.change(change)?.1)
     }
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::registry::candidates::candidates;
 use crate::registry::contents::Contents;
 use crate::registry::contents::replace::Group;
-use crate::registry::{Entry, Registry, RegistryError, RemovedTools, Tools};
+use crate::registry::{Entry, Registry, RegistryError, Tools};
 
 /// Reports which tools of a list were registered, and why the others were not.
 ///
@@ -28,7 +28,7 @@ pub struct RegistrationReport {
     /// The full names of the tools that were registered, in the order of the list.
     pub registered: Vec<String>,
     /// The tools that were removed or replaced.
-    pub removed: RemovedTools,
+    pub removed: Vec<Arc<Entry>>,
     /// The tools that were not registered, in the order of the list.
     pub skipped: Vec<SkippedTool>,
 }
@@ -145,6 +145,6 @@ impl Registry {
             Some(SkippedTool { index: *indexes.get(at)?, name, error })
         }));
         skipped.sort_by_key(|tool| tool.index);
-        Ok(RegistrationReport { registered, removed: RemovedTools(removed), skipped })
+        Ok(RegistrationReport { registered, removed, skipped })
     }
 }

@@ -147,17 +147,6 @@ pub trait Selector: Send + Sync {
 }
 
 /// Offers all tools that are not [hidden](crate::ToolPreference::hidden). The default selector.
-///
-/// ```
-/// use tool_runtime::registry::{AllTools, SelectorInput, Selector};
-/// use tool_runtime::{ToolDefinition, ToolPreference};
-///
-/// let schema = || serde_json::json!({ "type": "object" });
-/// let shown = ToolDefinition::new("shown", "Is offered.", schema());
-/// let hidden = ToolDefinition::new("hidden", "Is not offered.", schema())
-///     .preference(ToolPreference::default().hidden());
-/// assert_eq!(AllTools.select(SelectorInput::new(&[&hidden, &shown])), [&shown]);
-/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllTools;
 

@@ -50,17 +50,6 @@ impl fmt::Debug for Extensions {
 ///
 /// `#[tool(extensions(Database))]` declares one. [`ToolDefinition::extensions`] lists them.
 ///
-/// ```
-/// use tool_runtime::{Extensions, RequiredExtension};
-///
-/// struct Database;
-///
-/// let required = RequiredExtension::of::<Database>();
-/// assert!(required.type_name().ends_with("Database"));
-/// assert!(!required.is_provided_by(&Extensions::default()));
-/// assert!(required.is_provided_by(&Extensions::default().with(Database)));
-/// ```
-///
 /// [`ToolDefinition::extensions`]: crate::ToolDefinition::extensions
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequiredExtension {

@@ -61,14 +61,6 @@ pub trait OwnedArgument {
 impl<T: Argument> OwnedArgument for T {}
 
 /// A type that a parameter of a tool can borrow: `str`, `[T]` or `ToolContext`.
-///
-/// ```
-/// use tool_runtime::BorrowedArgument;
-///
-/// fn is_borrowed_argument<T: BorrowedArgument + ?Sized>() {}
-/// is_borrowed_argument::<str>();
-/// is_borrowed_argument::<[u8]>();
-/// ```
 #[diagnostic::on_unimplemented(
     message = "a tool can't borrow `{Self}` from its arguments",
     label = "take it by value; only `&str`, `&[T]` and `&ToolContext` can be borrowed",

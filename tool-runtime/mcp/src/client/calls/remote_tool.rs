@@ -68,7 +68,7 @@ impl RemoteTool {
         let mut state = InputState::default();
         if let Some(resumed) = ctx.resumed() {
             state = resumed.state_as()?;
-            let answer = resumed.answer().map(|answer| &answer.value);
+            let answer = resumed.answer.as_ref().map(|answer| &answer.value);
             Box::pin(input.resumed(&mut state, answer)).await?;
         }
         if let Some(task) = state.task.clone() {

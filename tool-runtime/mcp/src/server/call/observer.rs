@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tool_core::event::{Interest, Observer, ToolEvent};
+use tool_core::event::{Observer, ToolEvent};
 use tool_core::message::visible;
 use tool_core::{CallId, Event};
 
@@ -40,7 +40,7 @@ impl Observer for CallObserver {
         }
     }
 
-    fn interest(&self) -> Interest {
-        Interest::RunningCalls
+    fn only_running_calls(&self) -> bool {
+        true
     }
 }

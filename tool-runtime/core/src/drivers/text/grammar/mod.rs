@@ -12,7 +12,7 @@ mod style;
 mod tagged;
 mod tags;
 
-pub use self::argument_builder::ArgumentBuilder;
+pub(crate) use self::argument_builder::ArgumentBuilder;
 pub(crate) use self::call_object::is_call_key;
 pub(crate) use self::{
     call_object::{Strictness, begins_ambiguous_call, may_be_call, parse_calls},

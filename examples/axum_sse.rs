@@ -24,7 +24,7 @@ use axum::routing::{get, post};
 use axum::serve::ListenerExt as _;
 use futures_util::{Stream, StreamExt as _};
 use tokio::net::TcpListener;
-use tool_runtime::agent::session::{ConcurrentRuns, MemorySessions, Session, SessionError};
+use tool_runtime::agent::session::{MemorySessions, Session, SessionError};
 use tool_runtime::agent::{RunStream, StreamItem};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::event::{EventKind, ModelEvent, RunEvent, ToolEvent};
@@ -63,7 +63,7 @@ struct App {
 impl App {
     /// Returns a session that refuses a request while another one is served.
     fn session(&self, name: String) -> Session {
-        self.agent.session(self.sessions.clone(), name).concurrent_runs(ConcurrentRuns::Fail)
+        self.agent.session(self.sessions.clone(), name).fail_if_busy()
     }
 }
 

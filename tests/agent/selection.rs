@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use tool_runtime::__workspace::{AllTools, OfferedTools};
-use tool_runtime::agent::{Prompt, Turn};
+use tool_runtime::__workspace::AllTools;
+use tool_runtime::agent::{OfferedTools, Prompt, Turn};
 use tool_runtime::registry::{ByWeight, Selector, SelectorInput, definition_bytes};
 use tool_runtime::{
     Agent, Arguments, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, Message,

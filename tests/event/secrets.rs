@@ -282,7 +282,8 @@ async fn approver_receives_secrets_and_observers_do_not() {
     let executions = dispatcher.dispatch(vec![call("1", "k3yk3y"), call("2", "wr0ng0")]).await;
     assert_eq!(executions[0].result.text, "6");
     assert_eq!(executions[1].result.text, "`sign` was not approved: not by Some(\"[redacted]\")");
-    let approval_requests = recorder.events_named("tool.approval_requested");
+    let approval_requests = recorder
+        .filter(|event| matches!(event.kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. })));
     for event in approval_requests {
         let Some(ToolEvent::ApprovalRequested { arguments: json, .. }) = event.tool_event() else {
             panic!()
@@ -411,7 +412,8 @@ async fn tool_registered_during_a_run_has_its_secrets_redacted() {
     registry.register(std::sync::Arc::new(enter {})).unwrap();
     let executions = dispatcher.dispatch(vec![login]).await;
     assert_eq!(executions[0].result.text, r#"ada: ["[redacted]"]"#);
-    let started = recorder.events_named("tool.started");
+    let started =
+        recorder.filter(|event| matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. })));
     let started_arguments = |event: &tool_runtime::Event| match event.tool_event() {
         Some(ToolEvent::Started { call }) => call.arguments.to_text().into_owned(),
         _ => unreachable!(),

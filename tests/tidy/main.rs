@@ -7,6 +7,7 @@
 //! - `documentation`: summaries, README and features.
 //! - `examples`: examples of public items.
 //! - `settings`: names of limits on sizes, counts and times, and of errors.
+//! - `surface`: the numbers of public and hidden types.
 //! - `vocabulary`: serialized names.
 //!
 //! `files` finds what they read, `declarations` reads the declared names of code, `prose` reads
@@ -25,4 +26,5 @@ mod prose;
 mod settings;
 mod source;
 mod structure;
+mod surface;
 mod vocabulary;

@@ -8,7 +8,8 @@
 mod rounds;
 
 use rounds::Rounds;
-use tool_runtime::agent::window::{Window, WindowState};
+use tool_runtime::__workspace::WindowState;
+use tool_runtime::agent::window::Window;
 use tool_runtime::{AssistantPart, Message, ToolCall, ToolResult};
 
 const LENGTHS: [usize; 4] = [10, 100, 1_000, 10_000];

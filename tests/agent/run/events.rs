@@ -140,7 +140,15 @@ async fn reason_of_an_invalid_value_is_emitted() {
     let model = script([ChatReply::text("a"), ChatReply::text("b"), ChatReply::text("c")]);
     let agent = Agent::new(model, Tools::new()).observer(recorder.clone());
     assert_eq!(agent.extract::<u32>("When?").await.unwrap_err().reason.code(), "UNFIT");
-    assert_eq!(recorder.events_named("model.extraction_failed").len(), 3);
+    assert_eq!(
+        recorder
+            .filter(|event| matches!(
+                event.kind,
+                EventKind::Model(ModelEvent::ExtractionFailed { .. })
+            ))
+            .len(),
+        3
+    );
 }
 
 #[tokio::test]

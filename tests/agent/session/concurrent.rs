@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tool_runtime::agent::session::{ConcurrentRuns, MemorySessions, Session, SessionError};
+use tool_runtime::agent::session::{MemorySessions, Session, SessionError};
 use tool_runtime::{
     Agent, CancellationToken, ChatModel, ChatReply, ChatRequest, ModelError, StopReason, Tools,
     async_trait,
@@ -33,11 +33,11 @@ impl ChatModel for Counting {
 
 /// Returns two sessions of different agents that share a store, as two requests of a server have
 /// them.
-fn sessions(model: &Counting, policy: ConcurrentRuns) -> [Session; 2] {
+fn sessions(model: &Counting) -> [Session; 2] {
     let store = MemorySessions::new();
     [(), ()].map(|()| {
         let agent = Agent::new(model.clone(), Tools::new());
-        agent.session(store.clone(), "ada").concurrent_runs(policy)
+        agent.session(store.clone(), "ada")
     })
 }
 
@@ -50,7 +50,7 @@ async fn wait_for_requests(model: &Counting, count: usize) {
 #[tokio::test(start_paused = true)]
 async fn second_prompt_waits_and_continues_the_conversation() {
     let model = Counting::default();
-    let [first, second] = sessions(&model, ConcurrentRuns::default());
+    let [first, second] = sessions(&model);
     let first = tokio::spawn(async move { first.run("One").await });
     wait_for_requests(&model, 1).await;
     let second = tokio::spawn(async move { second.run("Two").await });
@@ -67,7 +67,7 @@ async fn second_prompt_waits_and_continues_the_conversation() {
 #[tokio::test]
 async fn second_prompt_fails_before_the_model_is_called() {
     let model = Counting::default();
-    let [first, second] = sessions(&model, ConcurrentRuns::Fail);
+    let [first, second] = sessions(&model).map(Session::fail_if_busy);
     let first = tokio::spawn(async move { first.run("One").await });
     wait_for_requests(&model, 1).await;
     let stopped = second.run("Two").await.unwrap_err();
@@ -88,7 +88,7 @@ async fn second_prompt_fails_before_the_model_is_called() {
 #[tokio::test]
 async fn ended_run_frees_the_session_before_it_is_dropped() {
     let model = Counting::default();
-    let [first, second] = sessions(&model, ConcurrentRuns::Fail);
+    let [first, second] = sessions(&model).map(Session::fail_if_busy);
     let mut run = first.start("One").await.unwrap();
     model.proceed.notify_one();
     while run.next().await.is_some() {}

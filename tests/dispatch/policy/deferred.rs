@@ -2,7 +2,7 @@
 
 use tool_runtime::agent::{Paused, PendingCallError};
 use tool_runtime::dispatch::{Approval, AskLater};
-use tool_runtime::event::Recorder;
+use tool_runtime::event::{EventKind, Recorder, ToolEvent};
 use tool_runtime::{Event, Policy, StopReason, Stopped};
 
 use super::*;
@@ -115,7 +115,13 @@ async fn undecided_call_is_requested_again_only_if_it_changed() {
     let (agent, _) = agent();
     let recorder = Recorder::new(1_000);
     let agent = agent.observer(recorder.clone());
-    let requests = || recorder.events_named("tool.approval_requested").len();
+    let requests = || {
+        recorder
+            .filter(|event| {
+                matches!(event.kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. }))
+            })
+            .len()
+    };
     let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
     assert_eq!(requests(), 2);
     let ids: Vec<_> = waiting.pending().iter().map(|it| it.call.id.clone()).collect();

@@ -6,7 +6,7 @@ use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::dispatch::{
     Approval, ApprovalRequest, Approver, AskLater, Batch, Decision, Dispatch,
 };
-use tool_runtime::event::{Recorder, ToolEvent};
+use tool_runtime::event::{EventKind, Recorder, ToolEvent};
 use tool_runtime::{
     Arguments, Effect, Fingerprint, Message, Permission, RateLimit, RunContext, StopReason,
     Stopped, Tool, ToolDefinition, ToolPreference, async_trait,
@@ -258,7 +258,8 @@ async fn decision_holds_for_the_exact_digits_alone() {
         vec![ToolCall::new("1", "pay", arguments)]
     };
     let pending = dispatcher.dispatch(call()).await.remove(0);
-    let events = recorder.events_named("tool.approval_requested");
+    let events = recorder
+        .filter(|event| matches!(event.kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. })));
     let Some(ToolEvent::ApprovalRequested { arguments: json, .. }) = events[0].tool_event() else {
         panic!()
     };
@@ -280,7 +281,9 @@ async fn decision_holds_for_the_exact_digits_alone() {
         let reason = "decision of Ada is void: the arguments of `pay` changed";
         let expected = (!runs).then(|| reason.to_owned());
         assert_eq!(execution.void_decision, expected, "{text}");
-        let requests = recorder.events_named("tool.approval_requested");
+        let requests = recorder.filter(|event| {
+            matches!(event.kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. }))
+        });
         let reasons = requests.iter().filter_map(|event| match event.tool_event()? {
             ToolEvent::ApprovalRequested { void_decision, .. } => Some(void_decision.clone()),
             _ => None,

@@ -1,7 +1,7 @@
 //! The state that a dispatcher keeps of the runs whose batches it receives.
 
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Batch, Dispatch};
-use tool_runtime::event::{Origin, Recorder, RunId};
+use tool_runtime::event::{EventKind, Origin, Recorder, RunEvent, RunId};
 use tool_runtime::{RunContext, async_trait};
 
 use super::*;
@@ -90,7 +90,8 @@ async fn approvals_and_secrets_of_a_run_end_with_it() {
 async fn eviction_of_secrets_and_approvals_is_reported() {
     let recorder = Recorder::new(10_000);
     let evicted = || -> Vec<RunId> {
-        let events = recorder.events_named("run.state_evicted");
+        let events =
+            recorder.filter(|event| matches!(event.kind, EventKind::Run(RunEvent::StateEvicted)));
         events.iter().map(|event| event.origin.run).collect()
     };
     let dispatcher = secretive().observer(recorder.clone());
@@ -111,7 +112,8 @@ async fn eviction_of_secrets_and_approvals_is_reported() {
     for run in 1..=1_026 {
         call(&signing, run.into(), "sign", "{}").await;
     }
-    let events = recorder.events_named("run.state_evicted");
+    let events =
+        recorder.filter(|event| matches!(event.kind, EventKind::Run(RunEvent::StateEvicted)));
     let evicted: Vec<_> = events.iter().map(|event| event.origin.run).collect();
     assert_eq!(evicted, [1.into(), 2.into()]);
 }
@@ -175,6 +177,7 @@ async fn secrets_outside_of_a_run_are_kept_for_a_limited_number_of_batches() {
     {
         assert_eq!(is_redacted(&dispatcher, outside, number).await, is_present, "{number}");
     }
-    let evicted = recorder.events_named("run.state_evicted");
+    let evicted =
+        recorder.filter(|event| matches!(event.kind, EventKind::Run(RunEvent::StateEvicted)));
     assert_eq!(evicted.len(), 1);
 }

@@ -148,7 +148,10 @@ async fn option_that_is_left_out_is_a_warning() {
     let agent = Agent::new(model.clone(), Tools::new()).options(options.clone());
     agent.observer(recorder.clone()).run("Hello").await.unwrap();
     let expected = "unsupported by model `gpt-5`: `temperature`, which is left out";
-    let [event] = recorder.events_named("model.client_warning").try_into().unwrap();
+    let [event] = recorder
+        .filter(|event| matches!(event.kind, EventKind::Model(ModelEvent::ClientWarning { .. })))
+        .try_into()
+        .unwrap();
     let EventKind::Model(ModelEvent::ClientWarning { reason }) = event.kind else { panic!() };
     assert_eq!(reason, expected);
 

@@ -2,7 +2,6 @@
 //! and can change in any release.
 
 pub use crate::agent::extract::Extract;
-pub use crate::agent::offered_tools::OfferedTools;
 pub use crate::agent::turn::step::{Outcome, Step};
 pub use crate::agent::window::count::estimate_tokens;
 pub use crate::agent::window::plan::Plan;

@@ -73,15 +73,32 @@ mod responses;
 mod shared;
 
 #[cfg(feature = "anthropic")]
-pub use anthropic::{Anthropic, AnthropicMessages};
+pub use anthropic::Anthropic;
 pub use client::Client;
 #[cfg(feature = "gemini")]
-pub use gemini::{BatchEmbedContents, Gemini, GeminiEmbedder, GenerateContent};
+pub use gemini::{Gemini, GeminiEmbedder};
 #[cfg(feature = "mistral")]
-pub use mistral::{Mistral, MistralChat, MistralEmbedder, MistralEmbeddings};
+pub use mistral::{Mistral, MistralEmbedder};
 #[cfg(feature = "ollama")]
-pub use ollama::{Ollama, OllamaChat, OllamaEmbed, OllamaEmbedder};
+pub use ollama::{Ollama, OllamaEmbedder};
 #[cfg(feature = "openai")]
-pub use openai::{ChatCompletions, OpenAi, OpenAiEmbedder, OpenAiEmbeddings};
+pub use openai::{OpenAi, OpenAiEmbedder};
 #[cfg(feature = "openai")]
-pub use responses::{OpenAiResponses, Responses};
+pub use responses::OpenAiResponses;
+
+/// The codecs by which the clients are generic. A program names the client, such as `OpenAi`.
+#[doc(hidden)]
+pub mod __private {
+    #[cfg(feature = "anthropic")]
+    pub use crate::anthropic::AnthropicMessages;
+    #[cfg(feature = "gemini")]
+    pub use crate::gemini::{BatchEmbedContents, GenerateContent};
+    #[cfg(feature = "mistral")]
+    pub use crate::mistral::{MistralChat, MistralEmbeddings};
+    #[cfg(feature = "ollama")]
+    pub use crate::ollama::{OllamaChat, OllamaEmbed};
+    #[cfg(feature = "openai")]
+    pub use crate::openai::{ChatCompletions, OpenAiEmbeddings};
+    #[cfg(feature = "openai")]
+    pub use crate::responses::Responses;
+}

@@ -50,8 +50,7 @@ pub use requests::WebRequests;
 pub use search::{
     Brave, Recency, SearXng, SearchEngine, SearchQuery, SearchResult, Tavily, WebSearch,
 };
-pub use target::address::NetworkParseError;
-pub use target::hosts::HostParseError;
+pub use target::address::AddressParseError;
 pub use target::resolver::Resolver;
 
 use client::{Client, Settings};
@@ -115,12 +114,12 @@ impl Web {
     ///
     /// let web = Web::new().allow_net("10.20.0.0/16")?.allow_net("::1")?;
     /// # drop(web);
-    /// # Ok::<(), tool_runtime::web::NetworkParseError>(())
+    /// # Ok::<(), tool_runtime::web::AddressParseError>(())
     /// ```
-    pub fn allow_net(self, cidr: impl AsRef<str>) -> Result<Self, NetworkParseError> {
+    pub fn allow_net(self, cidr: impl AsRef<str>) -> Result<Self, AddressParseError> {
         let text = cidr.as_ref();
         let network =
-            parse_network(text).ok_or_else(|| NetworkParseError { text: text.to_owned() })?;
+            parse_network(text).ok_or_else(|| AddressParseError::Network(text.to_owned()))?;
         Ok(self.with_settings(|settings| settings.allowed.addresses.add(network)))
     }
 
@@ -140,7 +139,7 @@ impl Web {
     /// use tool_runtime::web::Web;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_runtime::web::HostParseError> {
+    /// # async fn main() -> Result<(), tool_runtime::web::AddressParseError> {
     /// let web = Web::new().only_hosts(["docs.example", "api.example:8443"])?;
     /// let error = web.send(HttpRequest::get("https://api.example/")).await.unwrap_err();
     /// let text = "`url` leads to `api.example`, which may not be contacted; \
@@ -152,9 +151,9 @@ impl Web {
     pub fn only_hosts(
         self,
         hosts: impl IntoIterator<Item = impl AsRef<str>>,
-    ) -> Result<Self, HostParseError> {
+    ) -> Result<Self, AddressParseError> {
         let parse = |host: &str| {
-            AllowedHost::parse(host).ok_or_else(|| HostParseError { text: host.to_owned() })
+            AllowedHost::parse(host).ok_or_else(|| AddressParseError::Host(host.to_owned()))
         };
         let hosts = hosts.into_iter().map(|host| parse(host.as_ref())).collect::<Result<_, _>>()?;
         Ok(self.with_settings(|settings| settings.allowed.hosts.narrow(hosts)))

@@ -10,6 +10,23 @@ use crate::tool::ToolDefinition;
 ///
 /// Save it with the transcript. When the conversation continues, the same definitions are sent in
 /// the same order, so that the prompt cache of the model provider stays valid.
+///
+/// ```
+/// use tool_runtime::agent::{OfferedTools, Prompt};
+/// use tool_runtime::Message;
+///
+/// # fn main() -> Result<(), serde_json::Error> {
+/// # let (transcript, offered) = (vec![Message::user("Hello")], OfferedTools::default());
+/// let saved = serde_json::to_string(&(transcript, offered))?;
+///
+/// // Later, perhaps in another process.
+/// let (transcript, offered): (Vec<Message>, OfferedTools) = serde_json::from_str(&saved)?;
+/// assert!(offered.discovered().is_empty());
+/// let prompt = Prompt::from(transcript).offered_tools(offered);
+/// # let _ = prompt;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedTools(
     // Boxed because errors carry it.

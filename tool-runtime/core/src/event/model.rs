@@ -16,9 +16,11 @@ use crate::message::{ToolCall, Usage};
 /// let recorder = Recorder::new(100);
 /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hello").await?;
-/// let replied = &recorder.events_named("model.replied")[0];
-/// let EventKind::Model(ModelEvent::Replied { text, .. }) = &replied.kind else { panic!() };
-/// assert_eq!(text, "Hello!");
+/// let text = recorder.events().into_iter().find_map(|event| match event.kind {
+///     EventKind::Model(ModelEvent::Replied { text, .. }) => Some(text),
+///     _ => None,
+/// });
+/// assert_eq!(text.as_deref(), Some("Hello!"));
 /// # Ok(())
 /// # }
 /// ```

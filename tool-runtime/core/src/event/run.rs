@@ -17,8 +17,8 @@ use crate::message::Usage;
 /// let recorder = Recorder::new(100);
 /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hello").await?;
-/// let finished = &recorder.events_named("run.finished")[0];
-/// assert!(matches!(&finished.kind, EventKind::Run(RunEvent::Finished { code: None, .. })));
+/// let last = recorder.events().pop().unwrap();
+/// assert!(matches!(&last.kind, EventKind::Run(RunEvent::Finished { code: None, .. })));
 /// # Ok(())
 /// # }
 /// ```
@@ -114,9 +114,11 @@ pub enum RunEvent {
 /// let recorder = Recorder::new(100);
 /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hello").await?;
-/// let added = &recorder.events_named("run.message_added")[0];
-/// let EventKind::Run(RunEvent::MessageAdded { source, text, .. }) = &added.kind else { panic!() };
-/// assert_eq!((*source, text.as_str()), (MessageSource::User, "Hello"));
+/// let added = recorder.events().into_iter().find_map(|event| match event.kind {
+///     EventKind::Run(RunEvent::MessageAdded { source, text, .. }) => Some((source, text)),
+///     _ => None,
+/// });
+/// assert_eq!(added, Some((MessageSource::User, "Hello".to_owned())));
 /// # Ok(())
 /// # }
 /// ```

@@ -16,6 +16,7 @@ use super::{Registry, RegistryError, Tools};
 /// let strict = tools![now].dialect(Dialect::OpenAiStrict);
 /// let from_result = Agent::new(ScriptedModel::default(), strict);
 /// ```
+#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a set of tools",
     label = "write `tools![…]` with the names of the tools, or pass a `Registry`"

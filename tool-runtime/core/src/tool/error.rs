@@ -314,6 +314,7 @@ fn is_transient(kind: io::ErrorKind) -> bool {
 ///     Err(OutOfStock { item })
 /// }
 /// ```
+#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be the error of a tool",
     label = "implement `std::error::Error + Send + Sync` for it, or return `ToolError` or text",

@@ -348,7 +348,8 @@ async fn damaged_facts_are_reported_and_the_others_are_offered() {
     agent.run(Prompt::from("Hello").metadata("user", "ada")).await.unwrap();
     let offered = requests.lock().unwrap()[0].clone();
     assert!(offered.contains("- Tea of user ada.\n- Tea of agent helper.\n</unt"), "{offered}");
-    let warnings = recorder.events_named("model.hook_warning");
+    let warnings = recorder
+        .filter(|event| matches!(event.kind, EventKind::Model(ModelEvent::HookWarning { .. })));
     let warnings = warnings.iter().map(|event| match &event.kind {
         EventKind::Model(ModelEvent::HookWarning { reason }) => reason.as_str(),
         other => panic!("{other:?}"),

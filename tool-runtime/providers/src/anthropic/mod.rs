@@ -29,14 +29,7 @@ const VERSION: &str = "2023-06-01";
 pub type Anthropic = Client<AnthropicMessages>;
 
 /// Codec of Anthropic's Messages API; [`Anthropic`] is the client that uses it.
-///
-/// ```
-/// use tool_runtime::providers::{Client, AnthropicMessages, Anthropic};
-///
-/// let model: Client<AnthropicMessages> =
-///     Anthropic::new("https://api.anthropic.com/v1", "claude-sonnet-4-5");
-/// assert!(format!("{model:?}").contains("api.anthropic.com"));
-/// ```
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct AnthropicMessages;

@@ -153,10 +153,14 @@ use tool_core::schema::Dialect;
 /// ```
 /// # #[cfg(feature = "anthropic")]
 /// # {
-/// use tool_runtime::providers::AnthropicMessages;
 /// use tool_runtime::providers::codec::{Codec, Framing};
+/// use tool_runtime::providers::{Anthropic, Client};
 ///
-/// assert_eq!(AnthropicMessages::FRAMING, Framing::Sse);
+/// fn framing<C: Codec>(_: &Client<C>) -> Framing {
+///     C::FRAMING
+/// }
+///
+/// assert_eq!(framing(&Anthropic::new("http://127.0.0.1:8080", "claude")), Framing::Sse);
 /// # }
 /// ```
 pub trait Codec: Api {
@@ -232,10 +236,14 @@ pub trait Codec: Api {
 /// ```
 /// # #[cfg(feature = "ollama")]
 /// # {
-/// use tool_runtime::providers::OllamaChat;
 /// use tool_runtime::providers::codec::{Codec, Framing};
+/// use tool_runtime::providers::{Client, Ollama};
 ///
-/// assert_eq!(OllamaChat::FRAMING, Framing::Lines);
+/// fn framing<C: Codec>(_: &Client<C>) -> Framing {
+///     C::FRAMING
+/// }
+///
+/// assert_eq!(framing(&Ollama::new("http://127.0.0.1:11434", "qwen3")), Framing::Lines);
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

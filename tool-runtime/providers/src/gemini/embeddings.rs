@@ -30,14 +30,7 @@ use tool_core::models::{EmbedLimits, EmbedPurpose, EmbedRequest, Embeddings, Mod
 pub type GeminiEmbedder = Client<BatchEmbedContents>;
 
 /// Codec of Gemini's `batchEmbedContents`; [`GeminiEmbedder`] is the client that uses it.
-///
-/// ```
-/// use tool_runtime::providers::{BatchEmbedContents, Client, GeminiEmbedder};
-///
-/// let base = "https://generativelanguage.googleapis.com/v1beta";
-/// let embedder: Client<BatchEmbedContents> = GeminiEmbedder::new(base, "gemini-embedding-001");
-/// assert!(format!("{embedder:?}").contains("models/gemini-embedding-001:batchEmbedContents"));
-/// ```
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct BatchEmbedContents;

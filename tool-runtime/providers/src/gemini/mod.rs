@@ -40,14 +40,7 @@ use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames
 pub type Gemini = Client<GenerateContent>;
 
 /// Codec of Gemini's `generateContent`; [`Gemini`] is the client that uses it.
-///
-/// ```
-/// use tool_runtime::providers::{Client, GenerateContent, Gemini};
-///
-/// let model: Client<GenerateContent> =
-///     Gemini::new("https://generativelanguage.googleapis.com/v1beta", "gemini-3.5-flash");
-/// assert!(format!("{model:?}").contains("generativelanguage.googleapis.com"));
-/// ```
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct GenerateContent;

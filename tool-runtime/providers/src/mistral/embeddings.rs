@@ -22,14 +22,7 @@ use tool_core::models::{EmbedLimits, EmbedRequest, Embeddings, ModelError};
 pub type MistralEmbedder = Client<MistralEmbeddings>;
 
 /// Codec of Mistral's embeddings; [`MistralEmbedder`] is the client that uses it.
-///
-/// ```
-/// use tool_runtime::providers::{Client, MistralEmbedder, MistralEmbeddings};
-///
-/// let embedder: Client<MistralEmbeddings> =
-///     MistralEmbedder::new("https://api.mistral.ai/v1", "mistral-embed");
-/// assert!(format!("{embedder:?}").contains("api.mistral.ai/v1/embeddings"));
-/// ```
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct MistralEmbeddings;

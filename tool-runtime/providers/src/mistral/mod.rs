@@ -32,14 +32,7 @@ use tool_core::schema::Dialect;
 pub type Mistral = Client<MistralChat>;
 
 /// Codec of Mistral's chat completions; [`Mistral`] is the client that uses it.
-///
-/// ```
-/// use tool_runtime::providers::{Client, MistralChat, Mistral};
-///
-/// let model: Client<MistralChat> =
-///     Mistral::new("https://api.mistral.ai/v1", "mistral-medium-latest");
-/// assert!(format!("{model:?}").contains("api.mistral.ai"));
-/// ```
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct MistralChat;

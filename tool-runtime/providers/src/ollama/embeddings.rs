@@ -30,13 +30,7 @@ use tool_core::models::{EmbedLimits, EmbedRequest, Embeddings, ModelError};
 pub type OllamaEmbedder = Client<OllamaEmbed>;
 
 /// Codec of Ollama's `/api/embed`; [`OllamaEmbedder`] is the client that uses it.
-///
-/// ```
-/// use tool_runtime::providers::{Client, OllamaEmbed, OllamaEmbedder};
-///
-/// let embedder: Client<OllamaEmbed> = OllamaEmbedder::new("http://127.0.0.1:11434", "bge-m3");
-/// assert!(format!("{embedder:?}").contains("http://127.0.0.1:11434/api/embed"));
-/// ```
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct OllamaEmbed;

@@ -36,13 +36,7 @@ use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames
 pub type Ollama = Client<OllamaChat>;
 
 /// Codec of Ollama's API; [`Ollama`] is the client that uses it.
-///
-/// ```
-/// use tool_runtime::providers::{Client, OllamaChat, Ollama};
-///
-/// let model: Client<OllamaChat> = Ollama::new("http://127.0.0.1:11434", "qwen3");
-/// assert!(format!("{model:?}").contains("127.0.0.1:11434"));
-/// ```
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct OllamaChat;

@@ -29,13 +29,7 @@ use tool_core::models::{EmbedLimits, EmbedRequest, Embeddings, ModelError};
 pub type OpenAiEmbedder = Client<OpenAiEmbeddings>;
 
 /// Codec of OpenAI's embeddings; [`OpenAiEmbedder`] is the client that uses it.
-///
-/// ```
-/// use tool_runtime::providers::{Client, OpenAiEmbedder, OpenAiEmbeddings};
-///
-/// let embedder: Client<OpenAiEmbeddings> = OpenAiEmbedder::new("http://127.0.0.1:8080/v1", "bge");
-/// assert!(format!("{embedder:?}").contains("http://127.0.0.1:8080/v1/embeddings"));
-/// ```
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct OpenAiEmbeddings;

@@ -42,13 +42,7 @@ pub(super) fn is_official(base_url: &str) -> bool {
 pub type OpenAi = Client<ChatCompletions>;
 
 /// Codec of OpenAI's chat completions; [`OpenAi`] is the client that uses it.
-///
-/// ```
-/// use tool_runtime::providers::{Client, ChatCompletions, OpenAi};
-///
-/// let model: Client<ChatCompletions> = OpenAi::new("http://127.0.0.1:8080/v1", "qwen2.5-coder");
-/// assert!(format!("{model:?}").contains("127.0.0.1:8080"));
-/// ```
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChatCompletions {
     /// Selects the name of the token limit: OpenAI's is `max_completion_tokens`, that of compatible

@@ -37,13 +37,7 @@ use tool_core::schema::Dialect;
 pub type OpenAiResponses = Client<Responses>;
 
 /// Codec of OpenAI's Responses API; [`OpenAiResponses`] is the client that uses it.
-///
-/// ```
-/// use tool_runtime::providers::{Client, Responses, OpenAiResponses};
-///
-/// let model: Client<Responses> = OpenAiResponses::new("https://api.openai.com/v1", "gpt-5-mini");
-/// assert!(format!("{model:?}").contains("api.openai.com"));
-/// ```
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Responses {
     /// Separates the reasoning of OpenAI from that of other servers: OpenAI encrypts it with a key

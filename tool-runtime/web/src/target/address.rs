@@ -118,18 +118,27 @@ pub(crate) fn parse_network(text: &str) -> Option<IpNet> {
     IpNet::from_str(text).ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }
 
-/// Error of [`Web::allow_net`](crate::Web::allow_net): the text is not a network.
+/// A text that is neither the host nor the network that is expected.
 ///
 /// ```
 /// use tool_runtime::web::Web;
 ///
 /// let error = Web::new().allow_net("10.0.0.0/99").unwrap_err();
 /// assert!(error.to_string().starts_with("invalid network `10.0.0.0/99`: expected an address"));
+///
+/// let error = Web::new().only_hosts(["https://example.com"]).unwrap_err();
+/// let start = "invalid host `https://example.com`: expected a host with or without a port";
+/// assert!(error.to_string().starts_with(start), "{error}");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid network `{text}`: expected an address or a CIDR block, such as `10.0.0.0/8`")]
 #[non_exhaustive]
-pub struct NetworkParseError {
-    /// The text that was to be parsed.
-    pub text: String,
+pub enum AddressParseError {
+    /// The text is not a host.
+    #[error(
+        "invalid host `{0}`: expected a host with or without a port, such as `example.com:8443`"
+    )]
+    Host(String),
+    /// The text is not a network.
+    #[error("invalid network `{0}`: expected an address or a CIDR block, such as `10.0.0.0/8`")]
+    Network(String),
 }

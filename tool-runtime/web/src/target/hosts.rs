@@ -89,22 +89,3 @@ impl fmt::Display for AllowedHost {
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
 }
-
-/// Error of [`Web::only_hosts`](crate::Web::only_hosts): the text is not a host.
-///
-/// ```
-/// use tool_runtime::web::Web;
-///
-/// let error = Web::new().only_hosts(["https://example.com"]).unwrap_err();
-/// let start = "invalid host `https://example.com`: expected a host with or without a port";
-/// assert!(error.to_string().starts_with(start), "{error}");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "invalid host `{text}`: expected a host with or without a port, such as `example.com:8443`"
-)]
-#[non_exhaustive]
-pub struct HostParseError {
-    /// The text that is not a host.
-    pub text: String,
-}

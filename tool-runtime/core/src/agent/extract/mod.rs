@@ -29,6 +29,7 @@ use crate::schema::Schema;
 ///
 /// It is implemented for every type with `#[args]`, for every type that derives serde's
 /// `Deserialize` and schemars' `JsonSchema`, and for lists, maps, numbers and strings of these.
+#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be extracted from a model's answer",
     label = "put `#[args]` on this type, or derive both `serde::Deserialize` and `schemars::JsonSchema`",

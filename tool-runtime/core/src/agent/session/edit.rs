@@ -59,7 +59,7 @@ impl Session {
     /// # Errors
     /// Returns [`NotFound`](SessionError::NotFound) if the session does not exist,
     /// [`Busy`](SessionError::Busy) if a run is in progress and the session [does not
-    /// wait](super::ConcurrentRuns) for it, [`Conflict`](SessionError::Conflict) if another writer
+    /// wait](Self::fail_if_busy) for it, [`Conflict`](SessionError::Conflict) if another writer
     /// changes the session meanwhile, and the errors of [`messages`](Self::messages).
     ///
     /// ```
@@ -100,7 +100,7 @@ impl Session {
     /// Returns [`NotFound`](SessionError::NotFound) if the session does not exist,
     /// [`AlreadyExists`](SessionError::AlreadyExists) if there is a session of the new name,
     /// [`Busy`](SessionError::Busy) if a run is in progress and the session [does not
-    /// wait](super::ConcurrentRuns) for it, and [`Unavailable`](SessionError::Unavailable) if the
+    /// wait](Self::fail_if_busy) for it, and [`Unavailable`](SessionError::Unavailable) if the
     /// store can't be reached.
     ///
     /// ```

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{ConcurrentRuns, SessionError, SessionStore};
+use super::{SessionError, SessionStore};
 use crate::agent::outcome::answer::stopped_at;
 use crate::agent::persist::{SessionWriter, decode_state, load, load_record};
 use crate::agent::run::{AbandonedRun, Run, RunSession};
@@ -48,13 +48,13 @@ use crate::message::Message;
 /// ```
 ///
 /// # Concurrent runs
-/// In one process, the runs of a session are executed one after the other: see [`ConcurrentRuns`].
+/// In one process, the runs of a session are executed one after the other: see [`fail_if_busy`](Self::fail_if_busy).
 #[derive(Clone)]
 pub struct Session {
     pub(super) agent: Agent,
     pub(super) store: Arc<dyn SessionStore>,
     pub(super) name: String,
-    pub(super) concurrent_runs: ConcurrentRuns,
+    pub(super) fails_if_busy: bool,
 }
 
 impl Agent {
@@ -78,7 +78,7 @@ impl Agent {
             agent: self.clone(),
             store: Arc::new(store),
             name: name.into(),
-            concurrent_runs: ConcurrentRuns::default(),
+            fails_if_busy: false,
         }
     }
 }
@@ -178,7 +178,7 @@ impl Session {
     /// # Errors
     /// Returns the errors of [`Agent::run`](crate::Agent::run), and [`StopReason::Session`] if the
     /// conversation can't be loaded or saved, if another writer has changed the session meanwhile,
-    /// or if it is [busy](ConcurrentRuns::Fail).
+    /// or if it is [busy](Self::fail_if_busy).
     ///
     /// # Panics
     /// Panics where [`Agent::run`](crate::Agent::run) does.
@@ -304,7 +304,7 @@ impl Session {
     /// agent has the same limits as the one that paused the run.
     ///
     /// # Concurrent runs
-    /// Resuming waits until a [run of this process](ConcurrentRuns) has ended. It does not wait for
+    /// Resuming waits until a [run of this process](Self::fail_if_busy) has ended. It does not wait for
     /// other processes: if another process still executes the run, this process takes it over. Then
     /// the next write decides. The process that writes second is refused, because the revision on
     /// which it builds is no longer current. Its run stops with

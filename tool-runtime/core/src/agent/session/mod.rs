@@ -26,7 +26,6 @@ mod memory;
 mod record;
 mod store;
 
-pub use concurrent::ConcurrentRuns;
 pub use error::SessionError;
 pub use handle::Session;
 pub use listing::{SessionInfo, SessionQuery};

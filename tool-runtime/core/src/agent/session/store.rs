@@ -268,7 +268,7 @@ pub trait SessionStore: Send + Sync + Debug {
     ///
     /// Create them with the store, and share them between its clones. A
     /// [`Session`](super::Session) takes the lock for each of its runs: see
-    /// [`ConcurrentRuns`](super::ConcurrentRuns).
+    /// [`Session::fail_if_busy`](super::Session::fail_if_busy).
     fn locks(&self) -> &SessionLocks;
 }
 

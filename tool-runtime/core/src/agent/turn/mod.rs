@@ -238,7 +238,6 @@ impl Turn {
     }
 
     /// Returns the tools that the conversation has been offered so far.
-    #[doc(hidden)]
     pub fn offered_tools(&self) -> &OfferedTools {
         &self.offered_tools
     }

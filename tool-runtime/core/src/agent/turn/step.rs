@@ -8,6 +8,7 @@ use crate::message::ToolCall;
 use crate::models::FinishReason;
 
 /// Next step of a run, as decided by [`Turn::next`](super::Turn::next).
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Send the transcript to the model and report its reply with
@@ -46,6 +47,7 @@ impl StopRequest {
 }
 
 /// Result of a finished run, as returned by [`Turn::next`](super::Turn::next) in [`Step::Done`].
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {

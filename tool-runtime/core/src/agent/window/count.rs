@@ -14,6 +14,7 @@ const MEDIA_BYTES_PER_TOKEN: usize = 64;
 
 /// Estimates the tokens of a message from the number of bytes, including its overhead in the
 /// request.
+#[doc(hidden)]
 pub fn estimate_tokens(message: &Message) -> u64 {
     let (bytes, media_tokens) = match message {
         Message::System { text } => (text.len(), 0),

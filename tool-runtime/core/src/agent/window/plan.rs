@@ -11,6 +11,7 @@ use crate::models::history::with_all_results;
 /// Messages selected for a request, and the messages that were evicted for them.
 ///
 /// Returned by [`Window::plan`].
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Plan<'m> {

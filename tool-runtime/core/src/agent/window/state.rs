@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// It holds the cut, the summary of evicted messages and the calibration of the token counter.
 /// Store it together with the conversation. A [`RunState`](crate::agent::RunState) contains it.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WindowState {

@@ -10,6 +10,7 @@
 /// let policy = Policy::new().secrets([key]).secrets(vec!["hunter22", "s3cret"]);
 /// assert!(!format!("{policy:?}").contains("hunter22"));
 /// ```
+#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a collection of strings",
     label = "write a single value as an array: `[value]`",

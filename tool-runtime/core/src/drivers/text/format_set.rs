@@ -9,6 +9,7 @@ use super::search::marker_index::{MarkerCandidate, MarkerIndex};
 use super::{Format, ParsedText, StartMarker, ToolLookup, formats};
 
 /// The set of formats that are searched.
+#[doc(hidden)]
 pub struct Formats {
     list: Vec<Arc<dyn Format>>,
     pub(super) markers: MarkerIndex,

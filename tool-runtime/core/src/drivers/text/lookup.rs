@@ -16,6 +16,7 @@ const SUFFIXES: [&str; 3] = ["_json", ".json", "json"];
 const INDEX_SEPARATORS: [char; 4] = ['_', ':', '.', '#'];
 
 /// Looks up the offered tools by the names that a model writes.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct ToolLookup<'d> {
     /// The first tool of each name.

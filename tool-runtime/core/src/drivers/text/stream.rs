@@ -9,6 +9,7 @@ use crate::message::ToolCall;
 /// The stream returns text as early as possible. It holds back what may still become markup, and,
 /// after a call whose arguments are plain text between tags, everything up to the next call or the
 /// end, because another end tag may follow.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct TextStream<'f> {
     formats: &'f Formats,
@@ -22,6 +23,7 @@ pub struct TextStream<'f> {
 }
 
 /// The new content that [`TextStream::push`] returns.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TextChunk<'s> {

@@ -29,7 +29,7 @@ use crate::message::CallId;
 /// let agent = Agent::new(model, tools![write]).observer(recorder.clone());
 /// agent.run("Write a and b.").await?;
 ///
-/// assert_eq!(recorder.events_named("tool.finished").len(), 2);
+/// assert_eq!(recorder.executions().len(), 2);
 /// for ((_run, turn), effects) in recorder.effects_by_turn() {
 ///     assert_eq!((turn, effects.len()), (1, 2));
 /// }
@@ -61,7 +61,7 @@ impl Recorder {
     /// let recorder = Recorder::new(10_000);
     /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
     /// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hi").await?;
-    /// assert_eq!(recorder.events_named("run.finished").len(), 1);
+    /// assert_eq!(recorder.events().last().map(|event| event.name()), Some("run.finished"));
     /// # Ok(())
     /// # }
     /// ```
@@ -72,11 +72,6 @@ impl Recorder {
     /// Returns all recorded events, oldest first.
     pub fn events(&self) -> Vec<Event> {
         self.filter(|_| true)
-    }
-
-    /// Returns the events with this [name](Event::name), such as `tool.finished`.
-    pub fn events_named(&self, name: &str) -> Vec<Event> {
-        self.filter(|event| event.name() == name)
     }
 
     /// Returns the events of one call.

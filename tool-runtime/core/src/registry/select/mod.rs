@@ -147,6 +147,7 @@ pub trait Selector: Send + Sync {
 }
 
 /// Offers all tools that are not [hidden](crate::ToolPreference::hidden). The default selector.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllTools;
 

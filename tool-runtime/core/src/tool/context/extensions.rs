@@ -51,6 +51,7 @@ impl fmt::Debug for Extensions {
 /// `#[tool(extensions(Database))]` declares one. [`ToolDefinition::extensions`] lists them.
 ///
 /// [`ToolDefinition::extensions`]: crate::ToolDefinition::extensions
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequiredExtension {
     id: TypeId,

@@ -28,6 +28,7 @@ use crate::tool::ToolContext;
 /// fn is_argument<T: Argument>() {}
 /// is_argument::<Option<Vec<Place>>>();
 /// ```
+#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be an argument of a tool",
     label = "put `#[args]` on this type, or derive both `serde::Deserialize` and `schemars::JsonSchema`",
@@ -61,6 +62,7 @@ pub trait OwnedArgument {
 impl<T: Argument> OwnedArgument for T {}
 
 /// A type that a parameter of a tool can borrow: `str`, `[T]` or `ToolContext`.
+#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "a tool can't borrow `{Self}` from its arguments",
     label = "take it by value; only `&str`, `&[T]` and `&ToolContext` can be borrowed",

@@ -1,0 +1,166 @@
+//! The numbers of public and of hidden types of each crate.
+//!
+//! Each type costs every reader of the documentation, so a number only falls: a crate that needs a
+//! new type hides, merges or removes another one. The listings `public-api.txt` are written by
+//! `.ci/steps/full/api write`. Hidden types are those that the modules `__private` and `__workspace`
+//! export, and all others under `#[doc(hidden)]`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use super::files::{LIBRARIES, root, sources};
+
+/// The folder of a crate below `tool-runtime`, its accepted number of public types, and of hidden
+/// ones.
+const ACCEPTED: [(&str, usize, usize); 15] = [
+    ("", 0, 0),
+    ("core", 0, 0),
+    ("dynamic", 0, 0),
+    ("files", 0, 0),
+    ("html", 0, 0),
+    ("http", 0, 0),
+    ("json", 0, 0),
+    ("knowledge", 0, 0),
+    ("mcp", 0, 0),
+    ("providers", 0, 0),
+    ("report", 0, 0),
+    ("schedule", 0, 0),
+    ("shell", 0, 0),
+    ("store", 0, 0),
+    ("web", 0, 0),
+];
+
+/// Returns the path of the type that a line of a listing declares. Associated types are none.
+fn declared_type(line: &str) -> Option<&str> {
+    let mut item = line;
+    while let Some(attribute) = item.strip_prefix("#[") {
+        item = attribute.split_once("] ")?.1;
+    }
+    let kinds = ["pub enum ", "pub struct ", "pub trait ", "pub type ", "pub union "];
+    let item = kinds.iter().find_map(|kind| item.strip_prefix(kind))?;
+    let path = item.split(|c: char| !(c.is_alphanumeric() || "_:".contains(c))).next()?;
+    let path = path.trim_end_matches(':');
+    let (module, _) = path.rsplit_once("::")?;
+    let owner = module.rsplit("::").next()?;
+    owner.starts_with(char::is_lowercase).then_some(path)
+}
+
+/// Returns the names of the public types of a listing. A type that a module and the root of the
+/// crate export is listed twice, with the same items, and counts once.
+fn public_types(listing: &str) -> Vec<&str> {
+    let lines: Vec<_> = listing.lines().collect();
+    let declared = lines.iter().enumerate();
+    let declared: Vec<_> =
+        declared.filter_map(|(at, line)| Some((at, declared_type(line)?))).collect();
+    let mut paths: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (_, path) in &declared {
+        paths.entry(name(path)).or_default().push(path);
+    }
+    let mut types = BTreeSet::new();
+    for (at, path) in &declared {
+        let name = name(path);
+        let items = lines[at + 1..].iter().take_while(|line| line.contains(name));
+        let items = items.map(|line| {
+            let aliases = &paths[name];
+            aliases.iter().fold((*line).to_owned(), |line, alias| line.replace(alias, name))
+        });
+        types.insert((name, items.collect::<Vec<_>>()));
+    }
+    types.into_iter().map(|(name, _)| name).collect()
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+/// Returns the names of the hidden types of a crate that its listing does not have.
+fn hidden_types(folder: &str, listing: &str) -> BTreeSet<String> {
+    let public: BTreeSet<_> = public_types(listing).into_iter().collect();
+    let mut types = BTreeSet::new();
+    for (path, text) in sources(folder) {
+        let is_hidden_file = ["private.rs", "workspace.rs"].iter().any(|name| path.ends_with(name));
+        // A module under the attribute ends with a brace at the start of a line.
+        let hidden_items = text.split("#[doc(hidden)]\n").skip(1);
+        let hidden_items = hidden_items.filter_map(|item| match item.starts_with("pub mod") {
+            true => item.split("\n}").next(),
+            false => item.split([';', '{', '(']).next(),
+        });
+        let whole_file = is_hidden_file.then_some(text.as_str());
+        for hidden in hidden_items.chain(whole_file) {
+            let code = hidden.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let code = code.collect::<Vec<_>>().join("\n");
+            let exports = code.split("pub use ").skip(1).filter_map(|it| it.split(';').next());
+            let own = exports.filter(|export| !export.starts_with("std::"));
+            let declared = code.lines().filter_map(declared_name);
+            let names = own.flat_map(|export| export.split(|c: char| !is_name(c))).chain(declared);
+            types.extend(
+                names.filter(|name| is_type(name) && !public.contains(name)).map(String::from),
+            );
+        }
+    }
+    types
+}
+
+/// Returns the name of the type that a line of Rust declares.
+fn declared_name(line: &str) -> Option<&str> {
+    let kinds = ["pub enum ", "pub struct ", "pub trait ", "pub type "];
+    let item = kinds.iter().find_map(|kind| line.strip_prefix(kind))?;
+    item.split(|c: char| !is_name(c)).next()
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn is_type(name: &str) -> bool {
+    name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
+}
+
+#[test]
+fn no_crate_exports_more_types_than_accepted() {
+    let mut wrong = Vec::new();
+    let (mut all_public, mut all_hidden) = (0, 0);
+    for (folder, accepted, accepted_hidden) in ACCEPTED {
+        let path = root().join("tool-runtime").join(folder);
+        let listing = fs::read_to_string(path.join("public-api.txt")).expect("a listing");
+        let source = ["tool-runtime", folder, "src"].join("/").replace("//", "/");
+        assert!(LIBRARIES.contains(&source.as_str()), "{source}");
+        let (public, hidden) = (public_types(&listing), hidden_types(&source, &listing));
+        all_public += public.len();
+        all_hidden += hidden.len();
+        if public.len() > accepted {
+            wrong.push(format!("{source}: {} public types; accepted: {accepted}", public.len()));
+        }
+        if hidden.len() > accepted_hidden {
+            let count = hidden.len();
+            wrong.push(format!("{source}: {count} hidden types; accepted: {accepted_hidden}"));
+        }
+    }
+    assert_eq!(ACCEPTED.len(), LIBRARIES.len(), "a crate has no accepted number");
+    let counts = wrong.join("\n");
+    assert!(wrong.is_empty(), "{all_public} public and {all_hidden} hidden types:\n{counts}");
+}
+
+#[test]
+fn type_counts_once_for_all_its_paths() {
+    let listing = "\
+pub mod tool
+pub mod tool::agent
+#[non_exhaustive] pub enum tool::agent::Agent
+pub tool::agent::Agent::One
+impl tool::agent::Agent
+pub struct tool::agent::Run<'a>(_)
+impl tool::agent::Run<'_>
+pub fn tool::agent::spawn()
+pub type tool::agent::Runs = alloc::vec::Vec<tool::agent::Run>
+#[non_exhaustive] pub enum tool::Agent
+pub tool::Agent::One
+impl tool::agent::Agent
+pub struct tool::Run
+impl tool::Run
+pub fn tool::Run::other(&self)
+impl core::str::FromStr for tool::Run
+pub type tool::Run::Err = core::fmt::Error
+";
+    assert_eq!(public_types(listing), ["Agent", "Run", "Run", "Runs"]);
+}

@@ -15,7 +15,7 @@ use super::files::{files, relative, root};
 use super::items::{Item, items};
 
 /// Methods by which a user enters a part of the crate, beside those that the rule finds.
-const ENTRY_POINTS: [(&str, &[&str]); 17] = [
+const ENTRY_POINTS: [(&str, &[&str]); 16] = [
     ("Agent", &["stream", "start", "resume", "session", "check", "policy", "into_tool"]),
     ("Cassette", &["record", "replay"]),
     ("Client", &["new"]),
@@ -31,7 +31,6 @@ const ENTRY_POINTS: [(&str, &[&str]); 17] = [
     ("Steering", &["new"]),
     ("ToolContext", &["get", "require", "spawn", "progress", "record", "redact"]),
     ("ToolError", &["validation", "transient", "retry_after"]),
-    ("Turn", &["new", "next"]),
     ("Window", &["new"]),
 ];
 

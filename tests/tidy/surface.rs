@@ -90,9 +90,11 @@ fn hidden_types(folder: &str, listing: &str) -> BTreeSet<String> {
             let code = hidden.lines().filter(|line| !line.trim_start().starts_with("//"));
             let code = code.collect::<Vec<_>>().join("\n");
             let exports = code.split("pub use ").skip(1).filter_map(|it| it.split(';').next());
-            let own = exports.filter(|export| !export.starts_with("std::"));
+            let crate_exports = exports.filter(|export| !export.starts_with("std::"));
             let declared = code.lines().filter_map(declared_name);
-            let names = own.flat_map(|export| export.split(|c: char| !is_name(c))).chain(declared);
+            let names = crate_exports
+                .flat_map(|export| export.split(|c: char| !is_name(c)))
+                .chain(declared);
             types.extend(
                 names.filter(|name| is_type(name) && !public.contains(name)).map(String::from),
             );

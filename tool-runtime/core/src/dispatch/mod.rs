@@ -365,7 +365,8 @@ impl Dispatcher {
     ///
     /// # Errors
     /// Returns [`BatchError`] if a call failed under [`Policy::abort_on_failure`] or was blocked
-    /// under [`Policy::abort_on_block`]. The error holds every execution; calls that did not start are cancelled.
+    /// under [`Policy::abort_on_block`]. The error holds every execution; calls that did not start
+    /// are cancelled.
     ///
     /// # Panics
     /// Panics outside a tokio runtime, as [`dispatch`](Self::dispatch) does.

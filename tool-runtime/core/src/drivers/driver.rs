@@ -106,11 +106,11 @@ pub trait Driver: Send + Sync + fmt::Debug {
         1
     }
 
-    /// Returns a decoder for the deltas of a streamed reply: a function that receives each delta and
-    /// passes to the sink what is known to be content by now. Default: `None`.
+    /// Returns a decoder for the deltas of a streamed reply: a function that receives each delta
+    /// and passes to the sink what is known to be content by now. Default: `None`.
     ///
-    /// Content that the decoder doesn't emit is emitted once the reply is parsed; without a decoder,
-    /// that is all of it.
+    /// Content that the decoder doesn't emit is emitted once the reply is parsed; without a
+    /// decoder, that is all of it.
     ///
     /// ```
     /// use tool_runtime::drivers::{Driver, Native};
@@ -210,7 +210,7 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
     }
 }
 
-/// A decoder of streamed replies with a state of its own.
+/// Decodes streamed replies and keeps a state between their deltas.
 pub(super) trait StreamDecoder: Send {
     /// Decodes the next delta and passes to `emit` what is known to be content by now.
     ///

@@ -4,8 +4,8 @@ use super::{Session, SessionError, SessionLock};
 use crate::agent::StopReason;
 
 impl Session {
-    /// Lets a prompt fail with [`SessionError::Busy`], before the model is called, if another run of
-    /// the session is in progress. A web server answers it with the status `409 Conflict`.
+    /// Lets a prompt fail with [`SessionError::Busy`], before the model is called, if another run
+    /// of the session is in progress. A web server answers it with the status `409 Conflict`.
     ///
     /// By default, prompts wait in the order of arrival. Each one starts when the run before it has
     /// ended, and continues the conversation. Don't start a run of a session while you hold another

@@ -48,7 +48,8 @@ use crate::message::Message;
 /// ```
 ///
 /// # Concurrent runs
-/// In one process, the runs of a session are executed one after the other: see [`fail_if_busy`](Self::fail_if_busy).
+/// In one process, the runs of a session are executed one after the other: see
+/// [`fail_if_busy`](Self::fail_if_busy).
 #[derive(Clone)]
 pub struct Session {
     pub(super) agent: Agent,
@@ -304,10 +305,10 @@ impl Session {
     /// agent has the same limits as the one that paused the run.
     ///
     /// # Concurrent runs
-    /// Resuming waits until a [run of this process](Self::fail_if_busy) has ended. It does not wait for
-    /// other processes: if another process still executes the run, this process takes it over. Then
-    /// the next write decides. The process that writes second is refused, because the revision on
-    /// which it builds is no longer current. Its run stops with
+    /// Resuming waits until a [run of this process](Self::fail_if_busy) has ended. It does not wait
+    /// for other processes: if another process still executes the run, this process takes it over.
+    /// Then the next write decides. The process that writes second is refused, because the revision
+    /// on which it builds is no longer current. Its run stops with
     /// [`Conflict`](SessionError::Conflict) before it makes another call or request. Its in-flight
     /// work completes and is not saved: a model request may be charged although its reply is
     /// discarded, and a repeatable call may run in both processes at the same time.

@@ -144,13 +144,14 @@ impl Window {
     /// The count must be the same each time for the same message, and quick to compute: every
     /// message of the conversation is counted on each turn.
     ///
-    /// In the estimate, four bytes are one token, each message has four more tokens of overhead, and an image has
-    /// 1,000 tokens. 64 bytes of audio or of a file are one token; each counts as at least 1,000.
+    /// In the estimate, four bytes are one token, each message has four more tokens of overhead,
+    /// and an image has 1,000 tokens. 64 bytes of audio or of a file are one token; each counts as
+    /// at least 1,000.
     ///
-    /// For English prose and code, the estimate is within a fifth of the real count. It is too low for
-    /// text with short tokens: JSON full of numbers, base64 and hexadecimal have up to twice as many
-    /// tokens, and so do texts in rarer scripts. The window corrects the estimate with the usage that
-    /// the provider reports.
+    /// For English prose and code, the estimate is within a fifth of the real count. It is too low
+    /// for text with short tokens: JSON full of numbers, base64 and hexadecimal have up to twice as
+    /// many tokens, and so do texts in rarer scripts. The window corrects the estimate with the
+    /// usage that the provider reports.
     ///
     /// ```
     /// use tool_runtime::Message;

@@ -18,7 +18,7 @@ pub struct Formats {
 }
 
 impl Formats {
-    /// Returns all formats.
+    /// Returns all formats that are known.
     pub fn all() -> &'static Self {
         static ALL: LazyLock<Formats> =
             LazyLock::new(|| Formats::of(formats::calls(), formats::parts()));

@@ -59,7 +59,7 @@ impl PreparedRequest<'_> {
         self
     }
 
-    /// Returns the request as a [`ChatModel`] takes it.
+    /// Returns the request as a [`ChatModel`](crate::ChatModel) takes it.
     pub fn request(&self) -> ChatRequest<'_> {
         ChatRequest { messages: &self.messages, tools: self.tools, options: &self.options }
     }

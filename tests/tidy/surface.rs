@@ -2,8 +2,8 @@
 //!
 //! Each type costs every reader of the documentation, so a number only falls: a crate that needs a
 //! new type hides, merges or removes another one. The listings `public-api.txt` are written by
-//! `.ci/steps/full/api write`. Hidden types are those that the modules `__private` and `__workspace`
-//! export, and all others under `#[doc(hidden)]`.
+//! `.ci/steps/full/api write`. Hidden types are those that the modules `__private` and
+//! `__workspace` export, and all others under `#[doc(hidden)]`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -79,8 +79,8 @@ fn hidden_types(folder: &str, listing: &str) -> BTreeSet<String> {
     let mut types = BTreeSet::new();
     for (path, text) in sources(folder) {
         let is_hidden_file = ["private.rs", "workspace.rs"].iter().any(|name| path.ends_with(name));
-        // A module under the attribute ends with a brace at the start of a line, another item at the
-        // latest with an empty line.
+        // A module under the attribute ends with a brace at the start of a line, another item at
+        // the latest with an empty line.
         let hidden_items = text.split("#[doc(hidden)]\n").skip(1);
         let hidden_items = hidden_items.filter_map(|item| match item.starts_with("pub mod") {
             true => item.split("\n}").next(),

@@ -41,6 +41,7 @@ pub struct TextChunk<'s> {
     pub replaces_previous: bool,
 }
 
+#[doc(hidden)]
 impl<'f> TextStream<'f> {
     /// Creates an empty stream that knows `formats` and the offered `tools`.
     pub fn new(formats: &'f Formats, tools: ToolLookup<'f>) -> Self {

@@ -25,13 +25,13 @@ const EACH_KIND: &str = "an observer takes each kind of event, whatever its text
 const RETURNS: &str =
     "an observer returns soon, because the task that emits the event waits for it";
 const SHARED: &str = "an observer takes events of several threads at once";
-const INTEREST: &str = "the interest of an observer does not change";
+const ONLY_RUNNING: &str = "the answer of `only_running_calls` does not change";
 
 /// Checks that an observer takes each kind of event, from several threads at once.
 ///
 /// The checks cover that no event makes it panic, with empty, long and unusual texts; that it
-/// returns soon; and that its [interest](Observer::interest) stays the same. What it does with the
-/// events is up to its own tests. `create` returns a new observer each time.
+/// returns soon; and that [`only_running_calls`](Observer::only_running_calls) always returns the
+/// same. What it does with the events is up to its own tests. `create` returns a new observer each time.
 ///
 /// ```
 /// use tool_conformance::observers;
@@ -67,9 +67,9 @@ async fn check_event(observer: impl Observer + 'static, event: Event) -> Result<
     let name = event.name();
     let (sender, observed) = oneshot::channel();
     std::thread::spawn(move || {
-        let before = observer.interest();
+        let before = observer.only_running_calls();
         let panic = catch(|| observer.observe(&event));
-        let _ = sender.send((panic, before, observer.interest()));
+        let _ = sender.send((panic, before, observer.only_running_calls()));
     });
     let Ok(observed) = timeout(TIMEOUT, observed).await else {
         let expected = format!("a return from `{name}`");
@@ -80,7 +80,7 @@ async fn check_event(observer: impl Observer + 'static, event: Event) -> Result<
     };
     let (result, before, after) = observed.map_err(|_| panicked(String::new()))?;
     result.map_err(panicked)?;
-    ensure_eq(INTEREST, &after, &before)
+    ensure_eq(ONLY_RUNNING, &after, &before)
 }
 
 async fn check_threads(observer: impl Observer + 'static) -> Result<(), Violation> {

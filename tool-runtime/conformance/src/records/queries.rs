@@ -70,9 +70,9 @@ async fn fill(store: &dyn Records) -> Result<(u64, Vec<Record>), Violation> {
 /// Returns the records that a query selects, by the words of its documentation.
 fn selected(query: &RecordQuery<'_>, records: &[Record]) -> Vec<Record> {
     let is_by_order = query.order_up_to.is_some();
-    let compare = |left: &Position, right: &Position| match is_by_order {
-        true => left.order.cmp(&right.order).then(left.key.cmp(&right.key)),
-        false => left.key.cmp(&right.key),
+    let compare = |left: &Position, right: &Position| {
+        let by_order = if is_by_order { left.order.cmp(&right.order) } else { Ordering::Equal };
+        by_order.then_with(|| left.key.cmp(&right.key))
     };
     let is_after = |record: &Record| {
         let position = Position::from(record);

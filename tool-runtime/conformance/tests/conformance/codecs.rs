@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 use tool_conformance::Violation;
 use tool_conformance::codecs::check;
 use tool_runtime::models::{ChatOptions, ModelError, ToolChoice, WireNames};
-use tool_runtime::providers::codec::Codec;
-use tool_runtime::providers::{
+use tool_runtime::providers::__private::{
     AnthropicMessages, ChatCompletions, GenerateContent, MistralChat, OllamaChat, Responses,
 };
+use tool_runtime::providers::codec::Codec;
 use tool_runtime::{AssistantPart, ChatRequest, ContentPart, Message};
 
 use crate::assert_found;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tool_conformance::observers::check;
 use tool_runtime::Event;
-use tool_runtime::event::{Background, Channel, Interest, JsonLines, Observer, Recorder};
+use tool_runtime::event::{Background, Channel, JsonLines, Observer, Recorder};
 
 use crate::assert_found;
 
@@ -32,7 +32,7 @@ impl Observer for Exclusive {
     }
 }
 
-/// Changes its interest with the first event.
+/// Receives running calls only from the first event on.
 #[derive(Default)]
 struct Changing(AtomicBool);
 
@@ -41,8 +41,8 @@ impl Observer for Changing {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    fn interest(&self) -> Interest {
-        if self.0.load(Ordering::Relaxed) { Interest::RunningCalls } else { Interest::All }
+    fn only_running_calls(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -56,8 +56,8 @@ async fn suite_finds_each_defect_of_an_observer() {
     assert_found(&check(ascii).await, each_kind, "ASCII");
     let shared = "an observer takes events of several threads at once";
     assert_found(&check(|| async { Exclusive(Mutex::new(())) }).await, shared, "alone");
-    let interest = "the interest of an observer does not change";
-    assert_found(&check(|| async { Changing::default() }).await, interest, "changing");
+    let same = "the answer of `only_running_calls` does not change";
+    assert_found(&check(|| async { Changing::default() }).await, same, "changing");
 }
 
 /// The clock of tokio is paused, because nothing else ends the wait for the observer.

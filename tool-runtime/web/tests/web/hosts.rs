@@ -3,7 +3,7 @@
 use serde_json::json;
 use tool_runtime::ToolErrorKind;
 use tool_runtime::http::{HttpMethod, HttpRequest};
-use tool_runtime::web::Web;
+use tool_runtime::web::{AddressParseError, Web};
 
 use super::fixture::{Fixture, PUBLIC, SECRET};
 use super::server::Reply;
@@ -127,7 +127,7 @@ fn text_that_is_not_a_host_is_an_error() {
         "\\docs.example",
     ] {
         let error = Web::new().only_hosts([text]).unwrap_err();
-        assert_eq!(error.text, text);
+        assert_eq!(error, AddressParseError::Host(text.to_owned()));
     }
 }
 

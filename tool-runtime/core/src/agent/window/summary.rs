@@ -60,7 +60,7 @@ type BoxedError = Box<dyn Error + Send + Sync>;
 /// ];
 /// let window = Window::new().max_tokens(120).summarizer(Headlines);
 /// let answer = Agent::new(Echo, Tools::new()).window(window).run(conversation).await?;
-/// assert!(answer.to_string().ends_with("About Oslo a; It is cold a"));
+/// assert!(answer.to_string().contains("About Oslo a; It is cold a"));
 /// # Ok(())
 /// # }
 /// ```

@@ -51,13 +51,13 @@ const DEFAULT_MAX_FOUND_BYTES: usize = 64 << 10;
 ///
 /// ```
 /// use tool_runtime::ToolDefinition;
-/// use tool_runtime::registry::{AllTools, SelectorInput, Selector};
+/// use tool_runtime::registry::SelectorInput;
 ///
 /// let schema = serde_json::json!({ "type": "object" });
 /// let now = ToolDefinition::new("now", "Returns the current time.", schema);
 /// let tools = [&now];
 /// let selection = SelectorInput::new(&tools).user_text("What time is it?");
-/// assert_eq!(AllTools.select(selection), [&now]);
+/// assert_eq!(selection.tools, [&now]);
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

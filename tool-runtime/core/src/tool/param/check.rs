@@ -15,19 +15,6 @@ use crate::tool::ToolContext;
 ///
 /// It is implemented for every `DeserializeOwned + JsonSchema + Send`. Put
 /// [`#[args]`](macro@crate::args) on a type of your own.
-///
-/// ```
-/// use tool_runtime::{Argument, args};
-///
-/// #[args]
-/// struct Place {
-///     lat: f64,
-///     lon: f64,
-/// }
-///
-/// fn is_argument<T: Argument>() {}
-/// is_argument::<Option<Vec<Place>>>();
-/// ```
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be an argument of a tool",

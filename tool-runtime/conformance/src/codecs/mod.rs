@@ -5,20 +5,19 @@
 //! content and of the options of a [`ChatRequest`], and looks for it in the body of the request.
 //!
 //! ```
-//! use serde_json::Value;
-//! use tool_conformance::codecs;
+//! use tool_conformance::{Violation, codecs};
 //! use tool_runtime::models::{ChatRequest, WireNames};
-//! use tool_runtime::providers::OllamaChat;
 //! use tool_runtime::providers::codec::Codec;
 //!
-//! # #[tokio::main(flavor = "current_thread")] async fn main() {
-//! let encode = async |request: ChatRequest<'_>| {
-//!     let names = request.tools.iter().map(|tool| tool.name.as_str());
-//!     let names = WireNames::new(names, OllamaChat::NAME_RULES);
-//!     OllamaChat::default().encode("some-model", request, &names, false)
-//! };
-//! assert_eq!(codecs::check(encode).await, []);
-//! # }
+//! /// Returns the violations of a codec of your own.
+//! async fn violations<C: Codec>(codec: C) -> Vec<Violation> {
+//!     let encode = async |request: ChatRequest<'_>| {
+//!         let names = request.tools.iter().map(|tool| tool.name.as_str());
+//!         let names = WireNames::new(names, C::NAME_RULES);
+//!         codec.encode("some-model", request, &names, false)
+//!     };
+//!     codecs::check(encode).await
+//! }
 //! ```
 
 // - `content.rs`: messages with each kind of part, and what of them a request must contain.

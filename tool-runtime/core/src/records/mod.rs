@@ -4,10 +4,12 @@
 //! wraps it, so a program passes one store to each of them.
 //!
 //! `store.rs` is the contract, `record.rs` its data, `query.rs` which records a list has;
-//! `memory.rs` and `file/` are implementations without a database.
+//! `memory.rs` and `file/` are implementations without a database. `large/` keeps texts that are
+//! longer than a record.
 
 mod error;
 mod file;
+mod large;
 mod memory;
 mod query;
 mod record;
@@ -15,6 +17,7 @@ mod store;
 
 pub use error::StoreError;
 pub use file::FileRecords;
+pub use large::LargeRecords;
 pub use memory::MemoryRecords;
 pub use query::{Position, RecordQuery};
 pub use record::{CorruptRecord, Record, RecordList};

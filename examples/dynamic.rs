@@ -32,7 +32,6 @@ use tokio::task::spawn_blocking;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 #[cfg(target_os = "linux")]
 use tool_runtime::dynamic::RustTools;
-use tool_runtime::dynamic::catalog::SqliteCatalog;
 use tool_runtime::dynamic::{
     Catalog, CatalogConnections, DynamicTools, JavaScript, Registrar, RegistrarBuilder,
 };
@@ -87,7 +86,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         eprintln!("still running: the first tool in Rust takes minutes, further ones take seconds");
     });
     let registry = Registry::new();
-    let catalog = Catalog::new(SqliteCatalog::open(&Sqlite::open(&options.catalog).await?).await?);
+    let catalog = Catalog::new(Sqlite::open(&options.catalog).await?.records().await?);
     // The programs of tools in Rust, which are compiled again if the folder is deleted.
     let rust_folder = options.rust_folder.unwrap_or_else(|| format!("{}.rust", options.catalog));
     let mut scripts = JavaScript::new();

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use tokio::runtime::Runtime;
-use tool_dynamic::catalog::SqliteCatalog;
 use tool_dynamic::{
     BodyLanguage, Catalog, DynamicTools, JavaScript, Registrar, ToolBackend as _, ToolSpec,
 };
@@ -56,7 +55,7 @@ fn call(runtime: &Runtime, dispatcher: &Dispatcher, name: &str, json: &str) -> T
 }
 
 async fn dispatcher(file: &Sqlite) -> Dispatcher {
-    let catalog = Catalog::new(SqliteCatalog::open(file).await.unwrap());
+    let catalog = Catalog::new(file.records().await.unwrap());
     let registry = Registry::try_from(tools![double]).unwrap();
     let builder = Registrar::builder(catalog).backend(JavaScript::new());
     let registrar = builder.start(&registry).await.unwrap();

@@ -14,8 +14,6 @@
 //! | `javascript` | `JavaScript` | makes tools whose bodies are scripts, without a toolchain |
 //! | `fetch` | `JavaScript::web` | lets scripts send requests through the client of `tool_runtime::web::Web` |
 //! | `rust-tools` | `RustTools` | compiles bodies in Rust and runs them in sandboxes (Linux) |
-//! | `catalog` and `sqlite` | `SqliteCatalog` | stores a catalog in an SQLite file |
-//! | `catalog` and `postgres` | `PostgresCatalog` | stores a catalog in a PostgreSQL database |
 //! | `keyring` | `KeyringSecrets` | keeps secrets of connections in the keyring of the system |
 //!
 //! The [guide] has a page for each task.

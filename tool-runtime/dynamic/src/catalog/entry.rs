@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use tool_core::ToolDefinition;
-use tool_mcp::Pins;
+use tool_core::records::{CorruptRecord, Record};
 
-use super::content::{EntryContent, EntryKind};
+use super::content::EntryContent;
 use super::error::CatalogError;
 use super::id::EntryId;
-use super::store::CatalogRecord;
 use super::validation::check_name_of;
 
 /// The maximum number of versions of an entry. The oldest version is dropped when another one is
@@ -17,11 +16,12 @@ pub const MAX_VERSIONS: usize = 20;
 /// One version of an entry, which never changes.
 ///
 /// ```
-/// use tool_runtime::dynamic::{Catalog, Connection, catalog::MemoryCatalog};
+/// use tool_runtime::dynamic::{Catalog, Connection};
+/// use tool_runtime::records::MemoryRecords;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
-/// let catalog = Catalog::new(MemoryCatalog::new());
+/// let catalog = Catalog::new(MemoryRecords::new());
 /// let entry = catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
 /// assert_eq!(entry.current().number, 1);
 /// # Ok(())
@@ -40,11 +40,12 @@ pub struct EntryVersion {
 /// An entry of a catalog with its versions.
 ///
 /// ```
-/// use tool_runtime::dynamic::{Catalog, Connection, EntryId, catalog::MemoryCatalog};
+/// use tool_runtime::dynamic::{Catalog, Connection, EntryId};
+/// use tool_runtime::records::MemoryRecords;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
-/// let catalog = Catalog::new(MemoryCatalog::new());
+/// let catalog = Catalog::new(MemoryRecords::new());
 /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
 /// let entry = catalog.replace("docs", Connection::http("https://example.com/v2/mcp")).await?;
 /// assert_eq!(entry.versions().count(), 2);
@@ -57,7 +58,6 @@ pub struct CatalogEntry {
     earlier: Vec<EntryVersion>,
     current: EntryVersion,
     definitions: Vec<ToolDefinition>,
-    pins: Option<Pins>,
     revision: u64,
 }
 
@@ -69,14 +69,12 @@ struct StoredEntry {
     versions: Vec<EntryVersion>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<ToolDefinition>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pins: Option<Pins>,
 }
 
 impl CatalogEntry {
     pub(super) fn new(id: EntryId, content: EntryContent) -> Self {
         let current = EntryVersion { number: 1, content };
-        Self { id, earlier: Vec::new(), current, definitions: Vec::new(), pins: None, revision: 0 }
+        Self { id, earlier: Vec::new(), current, definitions: Vec::new(), revision: 0 }
     }
 
     /// Returns the kind and the name of the entry.
@@ -100,12 +98,6 @@ impl CatalogEntry {
         &self.definitions
     }
 
-    /// Returns the definitions that an earlier version of this crate has pinned for the entry. Now
-    /// they are pinned for the server.
-    pub(crate) fn earlier_pins(&self) -> Option<&Pins> {
-        self.pins.as_ref()
-    }
-
     /// Returns the revision of the last write of the entry.
     pub fn revision(&self) -> u64 {
         self.revision
@@ -119,7 +111,6 @@ impl CatalogEntry {
         let excess = (next.earlier.len() + 1).saturating_sub(MAX_VERSIONS);
         next.earlier.drain(..excess);
         next.definitions.clear();
-        next.pins = None;
         next
     }
 
@@ -139,52 +130,41 @@ impl CatalogEntry {
         Self { definitions, ..self.clone() }
     }
 
-    pub(super) fn encode(&self) -> Result<CatalogRecord, CatalogError> {
+    pub(super) fn encode(&self) -> Result<String, CatalogError> {
         let stored = StoredEntry {
             versions: self.versions().cloned().collect(),
             definitions: self.definitions.clone(),
-            pins: self.pins.clone(),
         };
-        let text = serde_json::to_string(&stored).map_err(|error| CatalogError::Invalid {
+        serde_json::to_string(&stored).map_err(|error| CatalogError::Invalid {
             id: self.id.clone(),
             reason: error.to_string(),
-        })?;
-        let record = CatalogRecord::new(self.id.kind().as_str(), self.id.name(), text);
-        Ok(record.at_revision(self.revision))
+        })
     }
 
-    pub(super) fn decode(record: &CatalogRecord) -> Result<Self, CatalogError> {
-        let corrupt = |reason: String| CatalogError::CorruptRecord {
-            kind: record.kind.clone(),
-            name: record.name.clone(),
-            reason,
-        };
-        let kind = EntryKind::ALL.into_iter().find(|kind| kind.as_str() == record.kind);
-        let kind = kind.ok_or_else(|| {
-            corrupt("a newer version of the program may have written it".to_owned())
+    pub(super) fn decode(record: &Record) -> Result<Self, CorruptRecord> {
+        let id = EntryId::parse(&record.key).ok_or_else(|| {
+            record
+                .corrupt("the kind is unknown: a newer version of the program may have written it")
         })?;
-        // The text of a record is foreign: the error of the parser may quote it.
-        let stored: StoredEntry =
-            serde_json::from_str(&record.content).map_err(|error| corrupt(error.to_string()))?;
-        let mut earlier = stored.versions;
-        let current = earlier.pop().ok_or_else(|| corrupt("it has no version".to_owned()))?;
+        let mut stored: StoredEntry = record.decode()?;
+        let current = stored.versions.pop().ok_or_else(|| record.corrupt("it has no version"))?;
         let entry = Self {
-            id: EntryId::new(kind, &record.name),
-            earlier,
+            id,
+            earlier: stored.versions,
             current,
             definitions: stored.definitions,
-            pins: stored.pins,
             revision: record.revision,
         };
+        let kind = entry.id.kind();
         if let Some(other) = entry.versions().find(|it| it.content.kind() != kind) {
             let reason = format!("version {} is a {}", other.number, other.content.kind());
-            return Err(corrupt(reason));
+            return Err(record.corrupt(reason));
         }
         let named = entry.versions().try_for_each(|it| check_name_of(&entry.id, &it.content));
-        named.map_err(corrupt)?;
+        named.map_err(|reason| record.corrupt(reason))?;
         let numbers = entry.versions().map(|it| it.number);
         if !numbers.is_sorted_by(|left, right| left < right) {
-            return Err(corrupt("its versions are not in order".to_owned()));
+            return Err(record.corrupt("its versions are not in order"));
         }
         Ok(entry)
     }

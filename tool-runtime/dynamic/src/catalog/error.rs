@@ -1,6 +1,6 @@
 //! The error of operations on a catalog.
 
-use std::error::Error;
+use tool_core::records::StoreError;
 
 use super::id::EntryId;
 
@@ -15,15 +15,11 @@ use super::id::EntryId;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogError {
-    /// The stored record has another revision, or does not exist.
-    #[error("{kind} `{name}` is no longer at revision {revision}: load it and repeat the change")]
+    /// Other writers changed the entry at the same time.
+    #[error("{id} was changed by other writers: load it again and repeat the change")]
     Conflict {
-        /// The kind of the record.
-        kind: String,
-        /// The name of the record.
-        name: String,
-        /// The revision that the write was based on.
-        revision: u64,
+        /// The entry that other writers changed.
+        id: EntryId,
     },
     /// The catalog already has an entry of this kind and name.
     #[error("the catalog already has a {id}: replace it, or use another name")]
@@ -65,29 +61,7 @@ pub enum CatalogError {
         /// The limit of the catalog.
         limit: usize,
     },
-    /// A stored record can't be decoded.
-    #[error("catalog record {kind} `{name}` can't be decoded: {reason}; remove the record")]
-    CorruptRecord {
-        /// The kind of the record.
-        kind: String,
-        /// The name of the record.
-        name: String,
-        /// The reason why the record can't be decoded.
-        reason: String,
-    },
-    /// The store can't be reached, or has failed.
-    #[error("catalog store unavailable: {0}")]
-    Unavailable(#[source] Box<dyn Error + Send + Sync>),
-}
-
-impl CatalogError {
-    /// Creates the error of a store that can't be reached.
-    pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Unavailable(source.into())
-    }
-
-    /// Creates the error of a write that is based on another revision than the stored one.
-    pub fn conflict(kind: &str, name: &str, revision: u64) -> Self {
-        Self::Conflict { kind: kind.to_owned(), name: name.to_owned(), revision }
-    }
+    /// The store can't be reached or has failed, or the record of the entry can't be decoded.
+    #[error("catalog: {0}")]
+    Store(#[from] StoreError),
 }

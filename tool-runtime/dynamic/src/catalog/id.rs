@@ -44,6 +44,18 @@ impl EntryId {
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    /// Returns the key of the entry's record.
+    pub(crate) fn key(&self) -> String {
+        format!("{}/{}", self.kind, self.name)
+    }
+
+    /// Returns the entry that has this key.
+    pub(super) fn parse(key: &str) -> Option<Self> {
+        let (kind, name) = key.split_once('/')?;
+        let kind = EntryKind::ALL.into_iter().find(|it| it.as_str() == kind)?;
+        Some(Self::new(kind, name))
+    }
 }
 
 impl fmt::Display for EntryId {

@@ -3,29 +3,20 @@
 //! 1. An entry has an [`EntryId`] (`id.rs`) and [`EntryContent`] (`content.rs`, `connection.rs`),
 //!    in numbered versions: [`CatalogEntry`] (`entry.rs`). `validation.rs` checks contents.
 //! 2. [`Catalog`] (`operations.rs`) creates, replaces, rolls back and removes entries. Each change
-//!    is one compare-and-set write of a [`CatalogStore`] (`store.rs`, `memory.rs`, `sqlite.rs`,
-//!    `postgres.rs`), which keeps a [`CatalogRecord`]. `error.rs` has the reasons of failures.
+//!    is one compare-and-set write of a record. `error.rs` has the reasons of failures.
 //! 3. `server_pins.rs` keeps the pinned definitions of servers beside the entries.
-//! 4. `conformance/` tests stores.
 //!
 //! # Invariants
 //! - An entry is one record with all of its versions: a crash leaves all of a change or nothing.
 //! - A catalog contains the names of secrets, never their values.
 
-pub mod conformance;
 mod connection;
 mod content;
 mod entry;
 mod error;
 mod id;
-mod memory;
 mod operations;
-#[cfg(feature = "postgres")]
-mod postgres;
 mod server_pins;
-#[cfg(feature = "sqlite")]
-mod sqlite;
-mod store;
 pub(crate) mod validation;
 
 use crate::spec::PROVIDER;
@@ -34,13 +25,7 @@ pub use content::{EntryContent, EntryKind};
 pub use entry::{CatalogEntry, EntryVersion, MAX_VERSIONS};
 pub use error::CatalogError;
 pub use id::EntryId;
-pub use memory::MemoryCatalog;
-pub use operations::{Catalog, CatalogContents, MAX_ENTRIES, SkippedRecord};
-#[cfg(feature = "postgres")]
-pub use postgres::PostgresCatalog;
-#[cfg(feature = "sqlite")]
-pub use sqlite::SqliteCatalog;
-pub use store::{CatalogRecord, CatalogRecords, CatalogStore};
+pub use operations::{Catalog, CatalogContents, MAX_ENTRIES};
 
 /// The provider and the label of the tools that a catalog adds.
 pub const DYNAMIC: &str = PROVIDER;

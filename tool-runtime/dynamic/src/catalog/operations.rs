@@ -1,25 +1,27 @@
 //! Operations on the entries of a catalog, each of which is one write.
 
-use std::fmt;
 use std::sync::Arc;
 
 use tool_core::ToolDefinition;
+use tool_core::records::{CorruptRecord, Expected, LargeRecords, Record, Records, StoreError};
 
 use super::content::EntryContent;
 use super::entry::CatalogEntry;
 use super::error::CatalogError;
 use super::id::EntryId;
-use super::store::CatalogStore;
 use super::validation::check;
 
 /// The maximum number of entries of a catalog.
 pub const MAX_ENTRIES: usize = 1_000;
 
-/// The kind of the records of the pins of servers.
-pub(super) const PINS: &str = "pins";
+/// The collection of the entries.
+const ENTRIES: &str = "catalog";
+
+/// The collection of the pinned definitions of servers.
+const PINS: &str = "catalog_pins";
 
 /// How often a write is based on a fresh record, when other writers come between.
-pub(super) const MAX_ATTEMPTS: usize = 16;
+const MAX_ATTEMPTS: usize = 16;
 
 /// Tools and connections that a program adds at run time, in a store. Clones share the store.
 ///
@@ -27,13 +29,17 @@ pub(super) const MAX_ATTEMPTS: usize = 16;
 /// until a [`Registrar`](crate::Registrar) applies it. So change a catalog through a registrar, and
 /// call this type directly only in a program without a registry, such as an administration command.
 ///
+/// Entries are records of the collection `catalog`, under keys such as `tool/add`, and the pinned
+/// definitions of servers are records of `catalog_pins`. Both are JSON of
+/// [any size](LargeRecords).
+///
 /// ```
-/// use tool_runtime::dynamic::catalog::MemoryCatalog;
 /// use tool_runtime::dynamic::{Catalog, Connection, EntryId};
+/// use tool_runtime::records::MemoryRecords;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
-/// let catalog = Catalog::new(MemoryCatalog::new());
+/// let catalog = Catalog::new(MemoryRecords::new());
 /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
 /// catalog.replace("docs", Connection::http("https://example.com/v2/mcp")).await?;
 ///
@@ -46,120 +52,106 @@ pub(super) const MAX_ATTEMPTS: usize = 16;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Catalog {
-    store: Arc<dyn CatalogStore>,
+    entries: LargeRecords,
+    pins: LargeRecords,
 }
 
 /// The entries of a catalog at one moment.
 ///
 /// ```
 /// use tool_runtime::dynamic::Catalog;
-/// use tool_runtime::dynamic::catalog::MemoryCatalog;
+/// use tool_runtime::records::{Expected, MemoryRecords, Records};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
-/// let contents = Catalog::new(MemoryCatalog::new()).contents().await?;
-/// assert_eq!(contents.entries.len() + contents.skipped.len(), 0);
+/// let store = MemoryRecords::new();
+/// store.save("catalog", "tool/add", Expected::Absent, "{}", None).await?;
+/// let contents = Catalog::new(store).contents().await?;
+/// assert!(contents.entries.is_empty());
+/// assert_eq!(contents.corrupt[0].key, "tool/add");
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CatalogContents {
-    /// The revision of the last write that the entries include.
+    /// The revision of the last write that the entries include. An entry that changed since may be
+    /// newer.
     pub revision: u64,
     /// The entries in the order of their kinds and names.
     pub entries: Vec<CatalogEntry>,
-    /// The records that can't be decoded.
-    pub skipped: Vec<SkippedRecord>,
-}
-
-/// A record of a catalog that can't be decoded, and has no effect.
-///
-/// ```
-/// use tool_runtime::dynamic::Catalog;
-/// use tool_runtime::dynamic::catalog::{CatalogRecord, CatalogStore, MemoryCatalog};
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
-/// let store = MemoryCatalog::new();
-/// store.save(&CatalogRecord::new("tool", "add", "{}")).await?;
-/// let skipped = Catalog::new(store).contents().await?.skipped.remove(0);
-/// assert_eq!((&*skipped.kind, &*skipped.name), ("tool", "add"));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SkippedRecord {
-    /// The kind of the record.
-    pub kind: String,
-    /// The name of the record.
-    pub name: String,
-    /// The reason why it can't be decoded.
-    pub reason: String,
-    /// The revision of the record.
-    pub revision: u64,
+    /// The records that can't be decoded, and have no effect.
+    pub corrupt: Vec<CorruptRecord>,
 }
 
 impl Catalog {
     /// Creates a catalog of the entries of a store.
-    pub fn new(store: impl CatalogStore + 'static) -> Self {
-        Self { store: Arc::new(store) }
+    pub fn new(store: impl Records + 'static) -> Self {
+        let store: Arc<dyn Records> = Arc::new(store);
+        let entries = LargeRecords::new(Arc::clone(&store), ENTRIES);
+        Self { entries, pins: LargeRecords::new(store, PINS) }
     }
 
-    pub(crate) fn store(&self) -> &Arc<dyn CatalogStore> {
-        &self.store
+    pub(super) fn pinned(&self) -> &LargeRecords {
+        &self.pins
+    }
+
+    /// Waits until there is a write after the revision `since`.
+    pub(crate) async fn changed(&self, since: u64) -> Result<u64, CatalogError> {
+        Ok(self.entries.changed(since).await?)
+    }
+
+    /// Deletes what killed processes have left of their changes.
+    pub(crate) async fn delete_unused_parts(&self) -> Result<(), CatalogError> {
+        self.entries.delete_unused_parts().await?;
+        self.pins.delete_unused_parts().await?;
+        Ok(())
     }
 
     /// Returns all entries of the catalog.
     ///
     /// # Errors
-    /// [`CatalogError::Unavailable`] if the store can't be reached.
+    /// [`CatalogError::Store`] if the store can't be reached.
     ///
     /// ```
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, Connection};
+    /// use tool_runtime::records::MemoryRecords;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
     /// assert_eq!(catalog.contents().await?.entries.len(), 1);
     /// # Ok(())
     /// # }
     /// ```
     pub async fn contents(&self) -> Result<CatalogContents, CatalogError> {
-        let stored = self.store.list().await?;
-        let (mut entries, mut skipped) = (Vec::new(), Vec::new());
-        for record in stored.records.into_iter().filter(|record| record.kind != PINS) {
+        let stored = self.entries.list().await?;
+        let (mut entries, mut corrupt) = (Vec::new(), stored.corrupt);
+        for record in stored.records {
             match CatalogEntry::decode(&record) {
                 Ok(entry) => entries.push(entry),
-                Err(error) => skipped.push(SkippedRecord {
-                    reason: error.to_string(),
-                    kind: record.kind,
-                    name: record.name,
-                    revision: record.revision,
-                }),
+                Err(error) => corrupt.push(error),
             }
         }
-        Ok(CatalogContents { revision: stored.revision, entries, skipped })
+        corrupt.sort_by(|left, right| left.key.cmp(&right.key));
+        Ok(CatalogContents { revision: stored.counter, entries, corrupt })
     }
 
     /// Returns the entry of this kind and name, if there is one.
     ///
     /// # Errors
-    /// [`CatalogError::CorruptRecord`] if it can't be decoded, and
-    /// [`CatalogError::Unavailable`] if the store can't be reached.
+    /// [`CatalogError::Store`] if it can't be decoded, or if the store can't be reached.
     ///
     /// ```
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, Connection, EntryId};
+    /// use tool_runtime::records::MemoryRecords;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
     /// let id = EntryId::connection("docs");
     /// let entry = catalog.entry(&id).await?.expect("it was created");
@@ -168,8 +160,9 @@ impl Catalog {
     /// # }
     /// ```
     pub async fn entry(&self, id: &EntryId) -> Result<Option<CatalogEntry>, CatalogError> {
-        let record = self.store.load(id.kind().as_str(), id.name()).await?;
-        record.map(|record| CatalogEntry::decode(&record)).transpose()
+        let record = self.entries.load(&id.key()).await?;
+        let entry = record.map(|record| CatalogEntry::decode(&record)).transpose();
+        entry.map_err(|corrupt| StoreError::from(corrupt).into())
     }
 
     /// Adds an entry, whose version is 1.
@@ -179,15 +172,15 @@ impl Catalog {
     /// - [`CatalogError::Invalid`] if the name or the content is invalid.
     /// - [`CatalogError::Full`] if there are [`MAX_ENTRIES`](crate::catalog::MAX_ENTRIES) entries.
     ///   Concurrent writers can exceed this limit, each by one entry.
-    /// - [`CatalogError::Unavailable`] if the store can't be reached.
+    /// - [`CatalogError::Store`] if the store can't be reached.
     ///
     /// ```
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, CatalogError, Connection};
+    /// use tool_runtime::records::MemoryRecords;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), CatalogError> {
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// let docs = Connection::http("https://example.com/mcp");
     /// catalog.create("docs", docs.clone()).await?;
     /// let error = catalog.create("docs", docs).await.unwrap_err();
@@ -201,19 +194,13 @@ impl Catalog {
         content: impl Into<EntryContent>,
     ) -> Result<CatalogEntry, CatalogError> {
         let (id, content) = checked(name, content)?;
-        let mut count = self.store.count().await?;
-        if count >= MAX_ENTRIES {
-            // Without the pins of servers.
-            let listed = self.store.list().await?;
-            count = listed.records.iter().filter(|record| record.kind != PINS).count();
-        }
+        let count = self.entries.count().await?;
         if count >= MAX_ENTRIES {
             return Err(CatalogError::Full { count, limit: MAX_ENTRIES });
         }
-        match self.save(CatalogEntry::new(id.clone(), content)).await {
-            Err(CatalogError::Conflict { .. }) => Err(CatalogError::Exists { id }),
-            saved => saved,
-        }
+        let entry = CatalogEntry::new(id.clone(), content);
+        let saved = self.save(entry, Expected::Absent).await?;
+        saved.ok_or(CatalogError::Exists { id })
     }
 
     /// Adds a version to an entry, which takes effect instead of the current one.
@@ -221,15 +208,15 @@ impl Catalog {
     /// # Errors
     /// - [`CatalogError::NotFound`] if there is no entry of this kind and name.
     /// - [`CatalogError::Invalid`] if the content is invalid.
-    /// - [`CatalogError::Unavailable`] if the store can't be reached.
+    /// - [`CatalogError::Store`] if the store can't be reached.
     ///
     /// ```
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, Connection};
+    /// use tool_runtime::records::MemoryRecords;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
     /// let entry = catalog.replace("docs", Connection::stdio("docs-server")).await?;
     /// assert_eq!(entry.current().number, 2);
@@ -251,15 +238,15 @@ impl Catalog {
     /// - [`CatalogError::NotFound`] if there is no entry of this kind and name.
     /// - [`CatalogError::UnknownVersion`] if it does not have this version. An entry keeps its
     ///   latest [`MAX_VERSIONS`](crate::catalog::MAX_VERSIONS) versions.
-    /// - [`CatalogError::Unavailable`] if the store can't be reached.
+    /// - [`CatalogError::Store`] if the store can't be reached.
     ///
     /// ```
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, Connection, EntryId};
+    /// use tool_runtime::records::MemoryRecords;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
     /// catalog.replace("docs", Connection::stdio("docs-server")).await?;
     /// let entry = catalog.roll_back(&EntryId::connection("docs"), 1).await?;
@@ -286,8 +273,7 @@ impl Catalog {
         self.change(id, |entry| {
             let found = entry.versions().find(|found| found.number == version);
             if found.is_some_and(|found| found.content != *content) {
-                let (kind, name) = (id.kind().as_str(), id.name());
-                return Err(CatalogError::conflict(kind, name, entry.revision()));
+                return Err(CatalogError::Conflict { id: id.clone() });
             }
             entry.rolled_back(version).map(Some)
         })
@@ -298,15 +284,15 @@ impl Catalog {
     ///
     /// # Errors
     /// - [`CatalogError::NotFound`] if there is no entry of this kind and name.
-    /// - [`CatalogError::Unavailable`] if the store can't be reached.
+    /// - [`CatalogError::Store`] if the store can't be reached.
     ///
     /// ```
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, Connection, EntryId};
+    /// use tool_runtime::records::MemoryRecords;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
     /// let id = EntryId::connection("docs");
     /// catalog.remove(&id).await?;
@@ -315,17 +301,21 @@ impl Catalog {
     /// # }
     /// ```
     pub async fn remove(&self, id: &EntryId) -> Result<u64, CatalogError> {
-        let (kind, name) = (id.kind().as_str(), id.name());
+        let key = id.key();
         for _ in 0..MAX_ATTEMPTS {
-            // Not decoded: a record that can't be decoded can be removed.
-            let record = self.store.load(kind, name).await?;
-            let record = record.ok_or_else(|| CatalogError::NotFound { id: id.clone() })?;
-            match self.store.delete(kind, name, record.revision).await {
-                Err(CatalogError::Conflict { .. }) => {}
-                deleted => return deleted,
+            // A record that can't be decoded can be removed.
+            let expected = match self.entries.load(&key).await {
+                Ok(Some(record)) => Expected::Revision(record.revision),
+                Ok(None) => return Err(CatalogError::NotFound { id: id.clone() }),
+                Err(StoreError::Corrupt { .. }) => Expected::Any,
+                Err(error) => return Err(error.into()),
+            };
+            match self.entries.delete(&key, expected).await {
+                Err(error) if error.is_conflict() => {}
+                deleted => return Ok(deleted?),
             }
         }
-        Err(CatalogError::conflict(kind, name, 0))
+        Err(CatalogError::Conflict { id: id.clone() })
     }
 
     /// Stores the definitions of the tools of a connection, if they belong to its current version
@@ -356,19 +346,30 @@ impl Catalog {
             let entry = self.entry(id).await?;
             let entry = entry.ok_or_else(|| CatalogError::NotFound { id: id.clone() })?;
             let Some(next) = change(&entry)? else { return Ok(entry) };
-            match self.save(next).await {
-                Err(CatalogError::Conflict { .. }) => {}
-                saved => return saved,
+            let expected = Expected::Revision(entry.revision());
+            if let Some(saved) = self.save(next, expected).await? {
+                return Ok(saved);
             }
         }
-        Err(CatalogError::conflict(id.kind().as_str(), id.name(), 0))
+        Err(CatalogError::Conflict { id: id.clone() })
     }
 
-    /// Saves an entry, and returns it as other processes read it.
-    async fn save(&self, entry: CatalogEntry) -> Result<CatalogEntry, CatalogError> {
-        let record = entry.encode()?;
-        let revision = self.store.save(&record).await?;
-        CatalogEntry::decode(&record.at_revision(revision))
+    /// Saves an entry. Returns `None` if the stored one is not as expected.
+    async fn save(
+        &self,
+        entry: CatalogEntry,
+        expected: Expected,
+    ) -> Result<Option<CatalogEntry>, CatalogError> {
+        let (key, text) = (entry.id().key(), entry.encode()?);
+        match self.entries.save(&key, expected, &text).await {
+            Ok(revision) => {
+                // As other processes read it.
+                let entry = CatalogEntry::decode(&Record::new(key, revision, text));
+                Ok(Some(entry.map_err(StoreError::from)?))
+            }
+            Err(error) if error.is_conflict() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -380,10 +381,4 @@ fn checked(
     let id = EntryId::new(content.kind(), name);
     check(&id, &content)?;
     Ok((id, content))
-}
-
-impl fmt::Debug for Catalog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Catalog").field("store", &self.store).finish()
-    }
 }

@@ -65,16 +65,14 @@ impl Shared {
                 return false;
             }
             // A damaged record can have the revision of a list that was applied before.
-            let skipped = contents.skipped.iter().filter(|it| !applied.skipped.contains(it));
-            events.extend(skipped.cloned().map(RegistrarEvent::RecordSkipped));
-            applied.skipped.clone_from(&contents.skipped);
+            let corrupt = contents.corrupt.iter().filter(|it| !applied.corrupt.contains(it));
+            events.extend(corrupt.cloned().map(RegistrarEvent::RecordCorrupt));
+            applied.corrupt.clone_from(&contents.corrupt);
             (applied.known, applied.synced) = (contents.revision, contents.revision);
             let is_stored = |id: &EntryId| {
-                let is_skipped = contents
-                    .skipped
-                    .iter()
-                    .any(|record| record.kind == id.kind().as_str() && record.name == id.name());
-                is_skipped || contents.entries.iter().any(|entry| entry.id() == id)
+                let key = id.key();
+                let is_corrupt = contents.corrupt.iter().any(|record| record.key == key);
+                is_corrupt || contents.entries.iter().any(|entry| entry.id() == id)
             };
             let removed: Vec<_> =
                 applied.entries.keys().filter(|id| !is_stored(id)).cloned().collect();

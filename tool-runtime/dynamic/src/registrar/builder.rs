@@ -21,13 +21,13 @@ use crate::secrets::SecretStore;
 /// ```
 /// use std::time::Duration;
 /// use tool_runtime::Registry;
-/// use tool_runtime::dynamic::catalog::MemoryCatalog;
 /// use tool_runtime::dynamic::{Catalog, EnvironmentSecrets, Registrar};
+/// use tool_runtime::records::MemoryRecords;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
 /// let registry = Registry::new();
-/// let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new()))
+/// let registrar = Registrar::builder(Catalog::new(MemoryRecords::new()))
 ///     .secrets(EnvironmentSecrets::new("MCP_SECRET_"))
 ///     .attempt_timeout(Duration::from_secs(30))
 ///     .start(&registry)
@@ -71,13 +71,13 @@ impl RegistrarBuilder {
     ///
     /// ```
     /// use tool_runtime::Registry;
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, Connection, Registrar, RegistrarError};
+    /// use tool_runtime::records::MemoryRecords;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), RegistrarError> {
     /// let registry = Registry::new();
-    /// let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new()))
+    /// let registrar = Registrar::builder(Catalog::new(MemoryRecords::new()))
     ///     .reserve(["git", "git_commit"])
     ///     .start(&registry)
     ///     .await?;
@@ -138,12 +138,12 @@ impl RegistrarBuilder {
     ///
     /// ```
     /// use tool_runtime::Registry;
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{BodyLanguage, Catalog, Registrar, ToolSpec};
+    /// use tool_runtime::records::MemoryRecords;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// let spec = ToolSpec::new(BodyLanguage::Rust, "one", "Returns 1.", "Ok(1)");
     /// catalog.create("one", spec).await?;
     /// let registry = Registry::new();
@@ -178,13 +178,13 @@ impl RegistrarBuilder {
     ///
     /// ```
     /// use tool_runtime::Registry;
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, Registrar};
+    /// use tool_runtime::records::MemoryRecords;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::new();
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
     /// assert!(registrar.statuses().is_empty());
     /// # Ok(())

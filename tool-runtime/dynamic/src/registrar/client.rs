@@ -43,8 +43,6 @@ pub(super) async fn client(
     let secrets = Arc::new(known);
     let client = client.pin_store(CatalogPins {
         catalog: task.shared.catalog.clone(),
-        id: task.id.clone(),
-        version: task.version,
         secrets: Arc::clone(&secrets),
     });
     let client = match &options.configure {

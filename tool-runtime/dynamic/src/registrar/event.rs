@@ -5,15 +5,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::catalog::{EntryId, SkippedRecord};
+use tool_core::records::CorruptRecord;
+
+use crate::catalog::EntryId;
 
 /// An event of a registrar, for logs and user interfaces. No event contains a secret.
 ///
 /// ```
-/// use tool_runtime::dynamic::catalog::MemoryCatalog;
 /// use tool_runtime::dynamic::{Catalog, Registrar, RegistrarEvent};
+/// use tool_runtime::records::MemoryRecords;
 ///
-/// let catalog = Catalog::new(MemoryCatalog::new());
+/// let catalog = Catalog::new(MemoryRecords::new());
 /// let registrar = Registrar::builder(catalog).on_event(|event| match event {
 ///     RegistrarEvent::Unavailable { id, reason, .. } => println!("{id} is unavailable: {reason}"),
 ///     event => println!("{event:?}"),
@@ -55,7 +57,7 @@ pub enum RegistrarEvent {
         reason: String,
     },
     /// A record of the catalog has no effect, because it can't be decoded.
-    RecordSkipped(SkippedRecord),
+    RecordCorrupt(CorruptRecord),
     /// The catalog could not be read or written. The registrar tries again.
     StoreFailed {
         /// The cause, for operators.

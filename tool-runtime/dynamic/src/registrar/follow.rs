@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
+use tool_core::records::StoreError;
 
 use super::backoff::Backoff;
 use super::event::RegistrarEvent;
@@ -23,9 +24,16 @@ pub(super) async fn follow(shared: Arc<Shared>, since: u64) {
     tokio::select! {
         () = shared.stopped.cancelled() => {}
         () = registry_dropped => {}
-        () = apply_changes(&shared, since) => {}
+        () = async { tokio::join!(delete_unused_parts(&shared), apply_changes(&shared, since)); } => {}
     }
     shared.stopped.cancel();
+}
+
+/// Deletes what killed processes have left in the store.
+async fn delete_unused_parts(shared: &Shared) {
+    if let Err(error) = shared.catalog.delete_unused_parts().await {
+        shared.emit([RegistrarEvent::StoreFailed { reason: error.to_string() }]);
+    }
 }
 
 async fn apply_changes(shared: &Arc<Shared>, mut since: u64) {
@@ -52,7 +60,7 @@ async fn apply_changes(shared: &Arc<Shared>, mut since: u64) {
 
 /// Waits for a change and returns what the catalog contains then.
 async fn read(shared: &Shared, since: u64) -> Result<CatalogContents, CatalogError> {
-    shared.catalog.store().changed(since).await?;
+    shared.catalog.changed(since).await?;
     contents(&shared.catalog, shared.options.attempt_timeout).await
 }
 
@@ -61,6 +69,6 @@ pub(super) async fn contents(
     catalog: &Catalog,
     limit: Duration,
 ) -> Result<CatalogContents, CatalogError> {
-    let timed_out = |_| CatalogError::unavailable(format!("it did not answer within {limit:?}"));
+    let timed_out = |_| StoreError::unavailable(format!("it did not answer within {limit:?}"));
     timeout(limit, catalog.contents()).await.map_err(timed_out)?
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
+use tool_core::records::CorruptRecord;
 use tool_mcp::McpConnection;
 
 use super::error::RegistrarError;
@@ -14,8 +15,7 @@ use super::shared::Shared;
 use super::status::{EntryState, EntryStatus};
 use crate::backend::ToolBackend;
 use crate::catalog::{
-    Catalog, CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, SkippedRecord,
-    validation,
+    Catalog, CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, validation,
 };
 use crate::spec::BodyLanguage;
 
@@ -35,11 +35,11 @@ use crate::spec::BodyLanguage;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tool_runtime::dynamic::catalog::MemoryCatalog;
 /// use tool_runtime::dynamic::{
 ///     BodyLanguage, Catalog, CheckedSpec, EntryId, EntryState, Registrar, RegistrarError,
 ///     ToolBackend, ToolSpec,
 /// };
+/// use tool_runtime::records::MemoryRecords;
 /// use tool_runtime::{
 ///     Arguments, Registry, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, async_trait,
 /// };
@@ -73,9 +73,9 @@ use crate::spec::BodyLanguage;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), RegistrarError> {
-/// // With an `SqliteCatalog`, the tools survive a restart.
+/// // With `FileRecords` or a database, the tools survive a restart.
 /// let registry = Registry::new();
-/// let catalog = Catalog::new(MemoryCatalog::new());
+/// let catalog = Catalog::new(MemoryRecords::new());
 /// let registrar = Registrar::builder(catalog).backend(Templates).start(&registry).await?;
 ///
 /// let spec = |body: &str| ToolSpec::new(BodyLanguage::JavaScript, "hello", "Greets.", body);
@@ -118,14 +118,14 @@ impl Registrar {
     /// If the future is dropped, the entry is stored and takes effect, or neither.
     ///
     /// ```
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, Registrar};
+    /// use tool_runtime::records::MemoryRecords;
     /// use tool_runtime::{Registry, ToolPreference};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::new();
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
     /// let hidden = ToolPreference::default().hidden();
     /// let status = registrar.create("jira__find", hidden).await?;
@@ -166,14 +166,14 @@ impl Registrar {
     /// If the future is dropped, the version is stored and takes effect, or neither.
     ///
     /// ```
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, Registrar};
+    /// use tool_runtime::records::MemoryRecords;
     /// use tool_runtime::{Registry, ToolPreference};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::new();
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
     /// registrar.create("jira__find", ToolPreference::default().hidden()).await?;
     /// let status = registrar.replace("jira__find", ToolPreference::default()).await?;
@@ -201,8 +201,8 @@ impl Registrar {
     /// If the future is dropped, the version is stored and takes effect, or neither.
     ///
     /// ```
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, EntryId, EntryKind, Registrar};
+    /// use tool_runtime::records::MemoryRecords;
     /// use tool_runtime::{Registry, ToolPreference, tool, tools};
     ///
     /// /// Finds issues.
@@ -212,7 +212,7 @@ impl Registrar {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::try_from(tools![find]).unwrap();
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
     /// registrar.create("find", ToolPreference::default().hidden()).await?;
     /// registrar.replace("find", ToolPreference::default()).await?;
@@ -252,14 +252,14 @@ impl Registrar {
     /// If the future is dropped, the entry is removed from both, or from neither.
     ///
     /// ```
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, EntryId, EntryKind, Registrar};
+    /// use tool_runtime::records::MemoryRecords;
     /// use tool_runtime::{Registry, ToolPreference};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::new();
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
     /// registrar.create("jira__find", ToolPreference::default().hidden()).await?;
     /// let id = EntryId::new(EntryKind::Preference, "jira__find");
@@ -286,21 +286,21 @@ impl Registrar {
     ///
     /// ```
     /// use tool_runtime::Registry;
-    /// use tool_runtime::dynamic::catalog::{CatalogRecord, CatalogStore, MemoryCatalog};
     /// use tool_runtime::dynamic::{Catalog, Registrar};
+    /// use tool_runtime::records::{Expected, MemoryRecords, Records};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let store = MemoryCatalog::new();
-    /// store.save(&CatalogRecord::new("tool", "add", "{}")).await?;
+    /// let store = MemoryRecords::new();
+    /// store.save("catalog", "tool/add", Expected::Absent, "{}", None).await?;
     /// let registry = Registry::new();
     /// let registrar = Registrar::builder(Catalog::new(store)).start(&registry).await?;
-    /// assert_eq!(registrar.skipped_records()[0].name, "add");
+    /// assert_eq!(registrar.corrupt_records()[0].key, "tool/add");
     /// # Ok(())
     /// # }
     /// ```
-    pub fn skipped_records(&self) -> Vec<SkippedRecord> {
-        self.shared.skipped_records()
+    pub fn corrupt_records(&self) -> Vec<CorruptRecord> {
+        self.shared.corrupt_records()
     }
 
     /// Returns the state of an entry in this process, if it is applied.
@@ -326,13 +326,13 @@ impl Registrar {
     /// ```
     /// use std::time::Duration;
     /// use tool_runtime::Registry;
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, Registrar};
+    /// use tool_runtime::records::MemoryRecords;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::new();
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
     /// for status in registrar.wait_until_settled(Duration::from_secs(10)).await {
     ///     println!("{}: {}", status.id, status.state);
@@ -363,14 +363,14 @@ impl Registrar {
     /// registry. Preferences and descriptions stay in effect, and the catalog is not changed.
     ///
     /// ```
-    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
     /// use tool_runtime::dynamic::{Catalog, Registrar};
+    /// use tool_runtime::records::MemoryRecords;
     /// use tool_runtime::{Registry, ToolPreference};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::new();
-    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let catalog = Catalog::new(MemoryRecords::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
     /// registrar.create("jira__find", ToolPreference::default().hidden()).await?;
     /// registrar.stop().await;

@@ -6,40 +6,21 @@ use std::sync::Arc;
 use tool_core::async_trait;
 use tool_mcp::{PinStore, PinnedDefinition, Pins};
 
-use crate::catalog::{Catalog, CatalogError, EntryId};
+use crate::catalog::Catalog;
 use crate::secrets::KnownSecrets;
 
 /// The pins of the server of a connection, whatever the names of its entries.
 pub(super) struct CatalogPins {
     pub(super) catalog: Catalog,
-    pub(super) id: EntryId,
-    pub(super) version: u64,
     /// Replaced in the definitions, which are for people: the fingerprint decides. A name is
     /// restored when it is loaded.
     pub(super) secrets: Arc<KnownSecrets>,
 }
 
-impl CatalogPins {
-    /// Returns the pins of a server, at first those that an earlier version of this crate has
-    /// stored in the entry.
-    async fn pins(&self, server: &str) -> Result<Option<Pins>, CatalogError> {
-        if let Some(pins) = self.catalog.pins(server).await? {
-            return Ok(Some(pins));
-        }
-        let entry = self.catalog.entry(&self.id).await?;
-        let current = entry.filter(|entry| entry.current().number == self.version);
-        let earlier = current.and_then(|entry| entry.earlier_pins().cloned());
-        if let Some(pins) = &earlier {
-            self.catalog.save_pins(server, pins).await?;
-        }
-        Ok(earlier)
-    }
-}
-
 #[async_trait]
 impl PinStore for CatalogPins {
     async fn load(&self, server: &str) -> io::Result<Option<Pins>> {
-        let pins = self.pins(server).await.map_err(io::Error::other)?;
+        let pins = self.catalog.pins(server).await.map_err(io::Error::other)?;
         let reveal = |(name, pin): (String, _)| (self.secrets.reveal(&name), pin);
         Ok(pins.map(|pins| pins.into_iter().map(reveal).collect()))
     }

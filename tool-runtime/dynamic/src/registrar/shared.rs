@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tool_core::Registry;
+use tool_core::records::CorruptRecord;
 use tool_core::registry::{MemoryDescriptions, WeakRegistry};
 use tool_mcp::McpConnection;
 
@@ -14,7 +15,7 @@ use super::event::RegistrarEvent;
 use super::options::Options;
 use super::registration::names;
 use super::status::{EntryState, EntryStatus};
-use crate::catalog::{Catalog, EntryContent, EntryId, SkippedRecord};
+use crate::catalog::{Catalog, EntryContent, EntryId};
 
 pub(super) struct Shared {
     pub(super) catalog: Catalog,
@@ -32,7 +33,7 @@ pub(super) struct Shared {
 pub(super) struct Applied {
     pub(super) entries: BTreeMap<EntryId, AppliedEntry>,
     /// The records of the last list that can't be decoded.
-    pub(super) skipped: Vec<SkippedRecord>,
+    pub(super) corrupt: Vec<CorruptRecord>,
     /// The revision of the last list that was applied as a whole.
     pub(super) synced: u64,
     /// The highest revision that is known: a list of an earlier revision is outdated.
@@ -95,8 +96,8 @@ impl Shared {
         applied.entries.iter().map(|(id, entry)| self.status_of(id, entry)).collect()
     }
 
-    pub(super) fn skipped_records(&self) -> Vec<SkippedRecord> {
-        self.lock().skipped.clone()
+    pub(super) fn corrupt_records(&self) -> Vec<CorruptRecord> {
+        self.lock().corrupt.clone()
     }
 
     pub(super) fn status(&self, id: &EntryId) -> Option<EntryStatus> {

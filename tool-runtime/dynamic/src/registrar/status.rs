@@ -47,14 +47,14 @@ impl fmt::Display for EntryState {
 /// An entry with its state in this process.
 ///
 /// ```
-/// use tool_runtime::dynamic::catalog::MemoryCatalog;
 /// use tool_runtime::dynamic::{Catalog, EntryState, Registrar};
+/// use tool_runtime::records::MemoryRecords;
 /// use tool_runtime::{Registry, ToolPreference};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
 /// let registry = Registry::new();
-/// let catalog = Catalog::new(MemoryCatalog::new());
+/// let catalog = Catalog::new(MemoryRecords::new());
 /// let registrar = Registrar::builder(catalog).start(&registry).await?;
 /// let status = registrar.create("find", ToolPreference::default().hidden()).await?;
 /// assert_eq!((status.version, status.state), (1, EntryState::Active));

@@ -31,15 +31,15 @@ const MAX_REASON_CHARS: usize = 500;
 /// tools end with the program: register the tools once.
 ///
 /// ```
-/// use tool_runtime::dynamic::catalog::MemoryCatalog;
 /// use tool_runtime::dynamic::{Catalog, CatalogConnections, Registrar};
 /// use tool_runtime::mcp::{AllowedServers, ConnectionTools};
+/// use tool_runtime::records::MemoryRecords;
 /// use tool_runtime::{Permission, Registry, tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let registry = Registry::new();
-/// let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new())).start(&registry).await?;
+/// let registrar = Registrar::builder(Catalog::new(MemoryRecords::new())).start(&registry).await?;
 /// let servers = AllowedServers::new().allow_command(["uvx", "mcp-server-time"]);
 /// let connections = CatalogConnections::new(registrar, servers);
 /// registry.register_all(tools![..ConnectionTools::new(connections)])?;

@@ -51,14 +51,14 @@ const MAX_LISTED_CHARS: usize = 200;
 ///
 /// ```
 /// use tool_runtime::dispatch::Permissions;
-/// use tool_runtime::dynamic::catalog::MemoryCatalog;
 /// use tool_runtime::dynamic::{Catalog, DynamicTools, Registrar};
+/// use tool_runtime::records::MemoryRecords;
 /// use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let registry = Registry::new();
-/// let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new())).start(&registry).await?;
+/// let registrar = Registrar::builder(Catalog::new(MemoryRecords::new())).start(&registry).await?;
 /// registry.register_all(tools![..DynamicTools::new(registrar)])?;
 /// let allowed = Permissions::default().tool("new_tool", Permission::Allow);
 /// let dispatcher = Dispatcher::new(registry).policy(Policy::new().permissions(allowed));
@@ -79,14 +79,14 @@ pub struct DynamicTools {
 /// Returns the [`DynamicTools`] of a registrar, such as for `tools![..tools(&registrar)]`.
 ///
 /// ```
-/// use tool_runtime::dynamic::catalog::MemoryCatalog;
 /// use tool_runtime::dynamic::{Catalog, Registrar};
+/// use tool_runtime::records::MemoryRecords;
 /// use tool_runtime::{Registry, tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
 /// let registry = Registry::new();
-/// let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new())).start(&registry).await?;
+/// let registrar = Registrar::builder(Catalog::new(MemoryRecords::new())).start(&registry).await?;
 /// assert_eq!(tools![..tool_runtime::dynamic::tools(&registrar)].into_iter().count(), 6);
 /// # Ok(())
 /// # }

@@ -4,14 +4,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use tool_dynamic::catalog::{CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog};
 use tool_dynamic::{
     BodyLanguage, Catalog, CatalogError, CheckedSpec, Connection, EntryId, EntryState,
     RegistrarError, RegistrarEvent, Secret, SecretError, SecretStore, ToolBackend,
 };
+use tool_runtime::records::{MemoryRecords, StoreError};
 use tool_runtime::{Availability, Registry, Tool, ToolError, ToolErrorKind, async_trait};
 
 use super::fixture::{Templates, builder, call, memory, names, output, spec, wait_until};
+use super::intercepted::Intercepted;
 
 #[tokio::test]
 async fn tool_that_cannot_be_built_keeps_its_definition_and_answers_with_the_reason() {
@@ -206,56 +207,18 @@ async fn failed_version_replaces_the_previous_one_until_it_is_rolled_back() {
     assert_eq!(output(&registry, "hello").await, "one");
 }
 
-/// A store that can be made to fail.
-#[derive(Debug)]
-struct Failing(MemoryCatalog, Arc<AtomicBool>);
-
-impl Failing {
-    fn check(&self) -> Result<(), CatalogError> {
-        if self.1.load(Ordering::Relaxed) {
-            return Err(CatalogError::unavailable("the disk is full"));
-        }
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl CatalogStore for Failing {
-    async fn load(&self, kind: &str, name: &str) -> Result<Option<CatalogRecord>, CatalogError> {
-        self.check()?;
-        self.0.load(kind, name).await
-    }
-
-    async fn save(&self, record: &CatalogRecord) -> Result<u64, CatalogError> {
-        self.check()?;
-        self.0.save(record).await
-    }
-
-    async fn delete(&self, kind: &str, name: &str, revision: u64) -> Result<u64, CatalogError> {
-        self.check()?;
-        self.0.delete(kind, name, revision).await
-    }
-
-    async fn list(&self) -> Result<CatalogRecords, CatalogError> {
-        self.check()?;
-        self.0.list().await
-    }
-
-    async fn revision(&self) -> Result<u64, CatalogError> {
-        self.check()?;
-        self.0.revision().await
-    }
-
-    async fn changed(&self, since: u64) -> Result<u64, CatalogError> {
-        self.check()?;
-        self.0.changed(since).await
-    }
-}
-
 #[tokio::test]
 async fn nothing_is_registered_that_is_not_stored() {
-    let (store, fails) = (MemoryCatalog::new(), Arc::new(AtomicBool::new(false)));
-    let catalog = Catalog::new(Failing(store.clone(), Arc::clone(&fails)));
+    let (store, fails) = (MemoryRecords::new(), Arc::new(AtomicBool::new(false)));
+    let catalog = Catalog::new(Intercepted::new(store.clone(), {
+        let fails = Arc::clone(&fails);
+        move |_, _| {
+            let fails = fails.load(Ordering::Relaxed);
+            let answer =
+                if fails { Err(StoreError::unavailable("the disk is full")) } else { Ok(()) };
+            async { answer }
+        }
+    }));
     let registry = Registry::new();
     let (first, events) = builder(catalog.clone());
     let registrar = first.backend(Templates::default()).start(&registry).await.unwrap();
@@ -263,8 +226,9 @@ async fn nothing_is_registered_that_is_not_stored() {
 
     fails.store(true, Ordering::Relaxed);
     let unavailable = |error: RegistrarError| {
-        let is_unavailable = matches!(error, RegistrarError::Catalog(CatalogError::Unavailable(_)));
-        assert!(is_unavailable, "{error}");
+        let RegistrarError::Catalog(CatalogError::Store(StoreError::Unavailable(_))) = error else {
+            panic!("{error}");
+        };
     };
     unavailable(registrar.create("new", spec("new", "one")).await.unwrap_err());
     unavailable(registrar.replace("kept", spec("kept", "two")).await.unwrap_err());

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tool_dynamic::catalog::{MemoryCatalog, SqliteCatalog};
 use tool_dynamic::{
     BodyLanguage, Catalog, CheckedSpec, Registrar, RegistrarBuilder, RegistrarEvent, ToolBackend,
     ToolSpec,
 };
+use tool_runtime::records::MemoryRecords;
 use tool_runtime::store::Sqlite;
 use tool_runtime::{
     Arguments, Availability, Dispatcher, Effect, Registry, Tool, ToolCall, ToolContext,
@@ -49,11 +49,11 @@ impl Drop for Folder {
 
 pub(crate) async fn open(path: &Path) -> Catalog {
     let file = Sqlite::open(path).await.unwrap();
-    Catalog::new(SqliteCatalog::open(&file).await.unwrap())
+    Catalog::new(file.records().await.unwrap())
 }
 
 pub(crate) fn memory() -> Catalog {
-    Catalog::new(MemoryCatalog::new())
+    Catalog::new(MemoryRecords::new())
 }
 
 /// Makes tools that return their body, which can also say how the build fails.

@@ -21,6 +21,8 @@ mod failures;
 mod fixture;
 #[cfg(unix)]
 mod hanging;
+#[path = "../intercepted/mod.rs"]
+mod intercepted;
 mod operations;
 mod processes;
 mod registrar;

@@ -1,7 +1,7 @@
 //! Entries are created, replaced, rolled back and removed.
 
-use tool_dynamic::catalog::{MAX_VERSIONS, MemoryCatalog};
-use tool_dynamic::{Catalog, CatalogEntry, CatalogError, Connection, EntryContent, EntryId};
+use tool_dynamic::catalog::MAX_VERSIONS;
+use tool_dynamic::{CatalogEntry, CatalogError, Connection, EntryContent, EntryId};
 use tool_runtime::ToolPreference;
 
 use super::fixture::{memory, spec};
@@ -87,8 +87,7 @@ async fn invalid_content_is_never_stored() {
 
 #[tokio::test]
 async fn concurrent_replacements_are_all_versions() {
-    let store = MemoryCatalog::new();
-    let catalog = Catalog::new(store);
+    let catalog = memory();
     catalog.create("add", spec("add", "0")).await.unwrap();
     let writers: Vec<_> = (1..=8)
         .map(|number| {

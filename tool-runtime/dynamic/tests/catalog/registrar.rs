@@ -1,20 +1,16 @@
 //! Changes are stored first, and the registry follows the catalog.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::fs;
 use std::time::Duration;
 
-use tool_dynamic::catalog::{
-    CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog, SkippedRecord,
-};
 use tool_dynamic::{
-    BodyLanguage, Catalog, CatalogError, Connection, EntryContent, EntryId, EntryKind, EntryState,
+    BodyLanguage, Catalog, Connection, EntryContent, EntryId, EntryKind, EntryState,
     RegistrarError, RegistrarEvent, ToolSpec,
 };
-use tool_runtime::records::MemoryRecords;
+use tool_runtime::records::{CorruptRecord, Expected, FileRecords, MemoryRecords, Records};
 use tool_runtime::registry::MemoryDescriptions;
 use tool_runtime::registry::overrides::SharedOverrides;
-use tool_runtime::{Registry, ToolKind, ToolPreference, async_trait, tool, tools};
+use tool_runtime::{Registry, ToolKind, ToolPreference, tool, tools};
 
 use super::fixture::{
     Folder, Templates, builder, call, memory, names, open, output, spec, start, wait_until,
@@ -280,84 +276,54 @@ async fn administrator_takes_precedence_over_the_catalog_in_any_order() {
     }
 }
 
-/// Damages the records of descriptions once asked to, without another revision.
-#[derive(Clone, Debug)]
-struct Damaging(MemoryCatalog, Arc<AtomicBool>);
-
-#[async_trait]
-impl CatalogStore for Damaging {
-    async fn load(&self, kind: &str, name: &str) -> Result<Option<CatalogRecord>, CatalogError> {
-        self.0.load(kind, name).await
-    }
-
-    async fn save(&self, record: &CatalogRecord) -> Result<u64, CatalogError> {
-        self.0.save(record).await
-    }
-
-    async fn delete(&self, kind: &str, name: &str, revision: u64) -> Result<u64, CatalogError> {
-        self.0.delete(kind, name, revision).await
-    }
-
-    async fn list(&self) -> Result<CatalogRecords, CatalogError> {
-        let mut list = self.0.list().await?;
-        if self.1.load(Ordering::SeqCst) {
-            let damaged = list.records.iter_mut().filter(|record| record.kind == "description");
-            damaged.for_each(|record| record.content = "{".to_owned());
-        }
-        Ok(list)
-    }
-
-    async fn revision(&self) -> Result<u64, CatalogError> {
-        self.0.revision().await
-    }
-}
-
 #[tokio::test]
 async fn record_that_is_damaged_after_it_was_applied_is_reported_and_stays_in_effect() {
-    let store = Damaging(MemoryCatalog::new(), Arc::default());
-    let catalog = Catalog::new(store.clone());
+    let folder = Folder::new();
+    let catalog = Catalog::new(FileRecords::open(folder.path()).await.unwrap());
     let registry = Registry::try_from(tools![read]).unwrap();
     let (builder, events) = builder(catalog.clone());
     let registrar = builder.start(&registry).await.unwrap();
     registrar.create("read", EntryContent::Description("Catalog.".into())).await.unwrap();
     wait_until("the first list", || registrar.statuses().len() == 1).await;
-    store.1.store(true, Ordering::SeqCst);
+    // Edited by hand, without another revision.
+    let file = folder.path().join("catalog.jsonl");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace(r#"\"Catalog.\""#, "Catalog.")).unwrap();
     catalog.create("other", ToolPreference::default()).await.unwrap();
-    wait_until("the report", || registrar.skipped_records().len() == 1).await;
-    assert!(events.text().contains("RecordSkipped"), "{}", events.text());
+    wait_until("the report", || registrar.corrupt_records().len() == 1).await;
+    assert!(events.text().contains("RecordCorrupt"), "{}", events.text());
     assert_eq!(registry.snapshot().definition("read").unwrap().description, "Catalog.");
     registrar.stop().await;
 }
 
 #[tokio::test]
 async fn each_record_that_becomes_unreadable_is_reported_once() {
-    let store = MemoryCatalog::new();
+    const CORRUPT: [&str; 4] = ["connection/b", "preference/c", "tool/a", "x/d"];
+    let store = MemoryRecords::new();
     let catalog = Catalog::new(store.clone());
     catalog.create("first", EntryContent::Description("First.".into())).await.unwrap();
-    for (kind, name) in [("tool", "a"), ("connection", "b"), ("preference", "c"), ("x", "d")] {
-        store.save(&CatalogRecord::new(kind, name, "{}")).await.unwrap();
+    for key in CORRUPT {
+        store.save("catalog", key, Expected::Absent, "{}", None).await.unwrap();
     }
     let registry = Registry::try_from(tools![read]).unwrap();
     let (builder, events) = builder(catalog.clone());
     let registrar = builder.start(&registry).await.unwrap();
-    let names = |records: Vec<SkippedRecord>| {
-        let mut names: Vec<_> = records.into_iter().map(|record| record.name).collect();
-        names.sort();
-        names
+    let keys = |records: Vec<CorruptRecord>| -> Vec<_> {
+        records.into_iter().map(|record| record.key).collect()
     };
     let reported = || {
-        let skipped = events.all().into_iter().filter_map(|event| match event {
-            RegistrarEvent::RecordSkipped(record) => Some(record),
+        let corrupt = events.all().into_iter().filter_map(|event| match event {
+            RegistrarEvent::RecordCorrupt(record) => Some(record),
             _ => None,
         });
-        names(skipped.collect())
+        keys(corrupt.collect())
     };
-    assert_eq!(names(registrar.skipped_records()), ["a", "b", "c", "d"]);
-    assert_eq!(reported(), ["a", "b", "c", "d"]);
+    assert_eq!(keys(registrar.corrupt_records()), CORRUPT);
+    assert_eq!(reported(), CORRUPT);
     catalog.create("read", EntryContent::Description("Read.".into())).await.unwrap();
     let is_applied = || registry.snapshot().definition("read").unwrap().description == "Read.";
     wait_until("the next list", is_applied).await;
-    assert_eq!(reported(), ["a", "b", "c", "d"]);
+    assert_eq!(reported(), CORRUPT);
     registrar.stop().await;
 }
 

@@ -1,189 +1,112 @@
-//! The stores pass the conformance suite, and the suite finds stores that violate the contract.
+//! Entries in stores: large ones, altered ones, and what a killed process leaves.
 
-use std::sync::Mutex;
-
-use tool_dynamic::catalog::{
-    CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog, SqliteCatalog, conformance,
+use tool_dynamic::catalog::MAX_VERSIONS;
+use tool_dynamic::{Catalog, CatalogError, EntryContent, EntryId};
+use tool_runtime::Registry;
+use tool_runtime::records::{
+    Expected, MAX_RECORD_BYTES, MemoryRecords, RecordQuery, Records, StoreError,
 };
-use tool_dynamic::{Catalog, CatalogError};
-use tool_runtime::async_trait;
 use tool_runtime::store::Sqlite;
 
-use super::fixture::{Folder, spec};
+use super::fixture::{Folder, open, output, spec, start};
 
-async fn open(folder: &Folder) -> SqliteCatalog {
-    SqliteCatalog::open(&Sqlite::open(folder.file()).await.unwrap()).await.unwrap()
+async fn part_count(store: &impl Records) -> usize {
+    store.list("catalog_parts", RecordQuery::all()).await.unwrap().records.len()
 }
 
 #[tokio::test]
-async fn stores_conform_to_the_contract() {
-    conformance::check(|| async { MemoryCatalog::new() }).await.unwrap();
-    conformance::check(|| async {
-        SqliteCatalog::open(&Sqlite::in_memory().unwrap()).await.unwrap()
-    })
-    .await
-    .unwrap();
-    let folders = Mutex::new(Vec::new());
-    conformance::check(|| async {
-        let folder = Folder::new();
-        let store = open(&folder).await;
-        folders.lock().unwrap().push(folder);
-        store
-    })
-    .await
-    .unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn handles_of_one_store_conform_to_the_contract() {
-    let memory = MemoryCatalog::new();
-    conformance::check_handles(memory.clone(), memory).await.unwrap();
+async fn large_entry_outlives_the_process_and_leaves_no_parts_behind() {
     let folder = Folder::new();
-    conformance::check_handles(open(&folder).await, open(&folder).await).await.unwrap();
-}
-
-/// A defect of a store.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Defect {
-    IgnoresRevisions,
-    CreatesTwice,
-    DeletesAnyRevision,
-    IgnoresCase,
-    TruncatesContents,
-    ListsBackwards,
-    ListsOldRevision,
-    SignalsAtOnce,
-    CountsRefusedWrites,
-    CountsWrites,
-}
-
-const DEFECTS: [Defect; 10] = [
-    Defect::IgnoresRevisions,
-    Defect::CreatesTwice,
-    Defect::DeletesAnyRevision,
-    Defect::IgnoresCase,
-    Defect::TruncatesContents,
-    Defect::ListsBackwards,
-    Defect::ListsOldRevision,
-    Defect::SignalsAtOnce,
-    Defect::CountsRefusedWrites,
-    Defect::CountsWrites,
-];
-
-#[derive(Debug)]
-struct Defective(MemoryCatalog, Defect);
-
-impl Defective {
-    fn has(&self, defect: Defect) -> bool {
-        self.1 == defect
+    let catalog = open(&folder.file()).await;
+    let store = Sqlite::open(folder.file()).await.unwrap().records().await.unwrap();
+    let body = |number: usize| format!("return {number}; // {}", "ä".repeat(30_000));
+    let large = |number: usize| {
+        let mut spec = spec("large", "a number");
+        spec.body = body(number);
+        spec
+    };
+    catalog.create("large", large(1)).await.unwrap();
+    assert_eq!(part_count(&store).await, 0);
+    for number in 2..MAX_VERSIONS + 5 {
+        catalog.replace("large", large(number)).await.unwrap();
     }
+    let id = EntryId::tool("large");
+    let reopened = open(&folder.file()).await;
+    let entry = reopened.entry(&id).await.unwrap().unwrap();
+    assert_eq!(entry.versions().count(), MAX_VERSIONS);
+    let bodies = entry.versions().map(|version| match &version.content {
+        EntryContent::Tool(spec) => spec.body.clone(),
+        other => panic!("{other:?}"),
+    });
+    assert!(bodies.eq((5..MAX_VERSIONS + 5).map(body)));
+    assert_eq!(reopened.contents().await.unwrap().entries, [entry]);
+    // Those of the current record alone.
+    let parts = part_count(&store).await;
+    assert!(parts * MAX_RECORD_BYTES > MAX_VERSIONS * 60_000, "{parts}");
+    assert!((parts - 1) * MAX_RECORD_BYTES < MAX_VERSIONS * 65_000, "{parts}");
 
-    fn name(&self, name: &str) -> String {
-        if self.has(Defect::IgnoresCase) { name.to_lowercase() } else { name.to_owned() }
-    }
-
-    async fn stored(&self, kind: &str, name: &str) -> u64 {
-        self.0.load(kind, name).await.unwrap().map_or(0, |record| record.revision)
-    }
-}
-
-#[async_trait]
-impl CatalogStore for Defective {
-    async fn load(&self, kind: &str, name: &str) -> Result<Option<CatalogRecord>, CatalogError> {
-        let mut record = self.0.load(kind, &self.name(name)).await?;
-        if let Some(record) = record.as_mut().filter(|_| self.has(Defect::TruncatesContents)) {
-            record.content = record.content.chars().take(5_000).collect();
-        }
-        Ok(record)
-    }
-
-    async fn save(&self, record: &CatalogRecord) -> Result<u64, CatalogError> {
-        let mut record = record.clone();
-        record.name = self.name(&record.name);
-        let overwrites = match self.1 {
-            Defect::IgnoresRevisions => record.revision > 0,
-            Defect::CreatesTwice => record.revision == 0,
-            _ => false,
-        };
-        if overwrites {
-            record.revision = self.stored(&record.kind, &record.name).await;
-        }
-        let saved = self.0.save(&record).await;
-        if saved.is_err() && self.has(Defect::CountsRefusedWrites) {
-            self.0.save(&CatalogRecord::new("refused", &record.content, "")).await.ok();
-        }
-        saved
-    }
-
-    async fn delete(&self, kind: &str, name: &str, revision: u64) -> Result<u64, CatalogError> {
-        let stored = self.stored(kind, name).await;
-        let deletes_any = self.has(Defect::DeletesAnyRevision) && revision > 0;
-        self.0.delete(kind, &self.name(name), if deletes_any { stored } else { revision }).await
-    }
-
-    async fn list(&self) -> Result<CatalogRecords, CatalogError> {
-        let mut listed = self.0.list().await?;
-        if self.has(Defect::ListsBackwards) {
-            listed.records.reverse();
-        }
-        if self.has(Defect::ListsOldRevision) {
-            listed.revision = listed.records.iter().map(|it| it.revision).max().unwrap_or(0);
-        }
-        Ok(listed)
-    }
-
-    async fn count(&self) -> Result<usize, CatalogError> {
-        let count = self.0.count().await?;
-        Ok(count + usize::from(self.has(Defect::CountsWrites)))
-    }
-
-    async fn revision(&self) -> Result<u64, CatalogError> {
-        self.0.revision().await
-    }
-
-    async fn changed(&self, since: u64) -> Result<u64, CatalogError> {
-        if self.has(Defect::SignalsAtOnce) {
-            return self.revision().await;
-        }
-        self.0.changed(since).await
-    }
+    let registry = Registry::new();
+    let registrar = start(reopened, &registry).await;
+    registrar.wait_until_settled(std::time::Duration::from_secs(60)).await;
+    let start = format!("return {}; // ä", MAX_VERSIONS + 4);
+    assert!(output(&registry, "large").await.starts_with(&start));
+    registrar.remove(&id).await.unwrap();
+    assert_eq!(part_count(&store).await, 0);
+    registrar.stop().await;
 }
 
 #[tokio::test]
-async fn suite_finds_each_defect() {
-    for defect in DEFECTS {
-        let found = conformance::check(|| async { Defective(MemoryCatalog::new(), defect) }).await;
-        assert!(found.is_err(), "{defect:?}");
+async fn registrar_deletes_the_parts_that_a_killed_process_left() {
+    let store = MemoryRecords::new();
+    let part_key = format!("tool/gone/7/{}/00000", "a".repeat(64));
+    store.save("catalog_parts", &part_key, Expected::Any, "part", None).await.unwrap();
+    let registry = Registry::new();
+    let registrar = start(Catalog::new(store.clone()), &registry).await;
+    while part_count(&store).await > 0 {
+        tokio::task::yield_now().await;
     }
-}
-
-#[tokio::test]
-async fn handles_of_two_stores_violate_the_contract() {
-    let found = conformance::check_handles(MemoryCatalog::new(), MemoryCatalog::new()).await;
-    assert!(found.unwrap_err().to_string().contains("a handle sees at once"));
+    registrar.stop().await;
 }
 
 #[tokio::test]
 async fn altered_record_is_reported_and_can_be_removed() {
     let folder = Folder::new();
-    let catalog = Catalog::new(open(&folder).await);
+    let catalog = open(&folder.file()).await;
     for name in ["add", "sub"] {
         catalog.create(name, spec(name, "1")).await.unwrap();
     }
     let file = Sqlite::open(folder.file()).await.unwrap();
     let tables = file.tables("test", &[]).await.unwrap();
     for (alteration, reason) in [
-        ("UPDATE catalog SET content = '{' WHERE name = 'add'", "EOF"),
-        ("UPDATE catalog SET content = '{\"versions\":[]}' WHERE name = 'add'", "no version"),
-        ("UPDATE catalog SET kind = 'preference' WHERE name = 'sub'", "version 1 is a tool"),
-        ("UPDATE catalog SET kind = 'worker' WHERE name = 'sub'", "a newer version"),
+        ("UPDATE tool_records SET value = '{' WHERE key = CAST('tool/add' AS BLOB)", "EOF"),
+        (
+            r#"UPDATE tool_records SET value = '{"versions":[]}' WHERE key = CAST('tool/add' AS BLOB)"#,
+            "no version",
+        ),
+        (
+            "UPDATE tool_records SET value = CAST(x'ff' AS TEXT) WHERE key = CAST('tool/add' AS BLOB)",
+            "utf-8",
+        ),
+        (
+            "UPDATE tool_records SET key = CAST('preference/sub' AS BLOB) WHERE key = CAST('tool/sub' AS BLOB)",
+            "is a tool",
+        ),
+        (
+            "UPDATE tool_records SET key = CAST('worker/sub' AS BLOB) WHERE key = CAST('preference/sub' AS BLOB)",
+            "a newer version",
+        ),
     ] {
         let altered = tables.write(move |it| it.execute(alteration, ())).await;
         assert_eq!(altered.unwrap(), 1);
-        let skipped = catalog.contents().await.unwrap().skipped;
-        let texts: Vec<_> = skipped.iter().map(|record| record.reason.as_str()).collect();
+        let corrupt = catalog.contents().await.unwrap().corrupt;
+        let texts: Vec<_> = corrupt.iter().map(|record| record.reason.as_str()).collect();
         assert!(texts.iter().any(|text| text.contains(reason)), "{texts:?}");
     }
-    catalog.remove(&tool_dynamic::EntryId::tool("add")).await.unwrap();
-    assert_eq!(catalog.contents().await.unwrap().skipped.len(), 1);
+    let id = EntryId::tool("add");
+    let error = catalog.entry(&id).await.unwrap_err();
+    assert!(matches!(error, CatalogError::Store(StoreError::Corrupt { .. })), "{error}");
+    catalog.remove(&id).await.unwrap();
+    let keys: Vec<_> =
+        catalog.contents().await.unwrap().corrupt.into_iter().map(|it| it.key).collect();
+    assert_eq!(keys, ["worker/sub"]);
 }

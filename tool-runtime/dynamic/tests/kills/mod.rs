@@ -11,7 +11,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tool_dynamic::catalog::SqliteCatalog;
 use tool_dynamic::{Catalog, DynamicTools, EntryState, Registrar, ToolBackend};
 use tool_runtime::agent::CompletedStep;
 use tool_runtime::dispatch::Permissions;
@@ -66,7 +65,7 @@ fn output(folder: &Path, number: u64) -> String {
 
 async fn start(file: &Sqlite, language: &Language) -> (Registry, Registrar) {
     let registry = Registry::new();
-    let catalog = Catalog::new(SqliteCatalog::open(file).await.unwrap());
+    let catalog = Catalog::new(file.records().await.unwrap());
     let registrar = Registrar::builder(catalog)
         .shared_backend(Arc::clone(&language.backend))
         .attempt_timeout(Duration::from_secs(900))
@@ -134,7 +133,7 @@ async fn check(folder: &Path, language: &Language) -> Vec<String> {
         assert_eq!(status.state, EntryState::Active, "{}", status.id);
     }
     let contents = registrar.catalog().contents().await.unwrap();
-    assert_eq!(contents.skipped, []);
+    assert_eq!(contents.corrupt, []);
     let stored: Vec<_> = contents.entries.iter().map(|it| it.id().name().to_owned()).collect();
     let snapshot = registry.only_labeled(["dynamic"]).snapshot();
     let mut registered: Vec<_> = snapshot.entries().map(|it| it.name().to_owned()).collect();

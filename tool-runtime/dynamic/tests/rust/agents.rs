@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tool_dynamic::catalog::MemoryCatalog;
 use tool_dynamic::{Catalog, DynamicTools, Registrar};
 use tool_runtime::dispatch::Permissions;
+use tool_runtime::records::MemoryRecords;
 use tool_runtime::{
     Agent, ChatReply, Message, Permission, Policy, Registry, ScriptedModel, ScriptedTurn, tools,
 };
@@ -15,7 +15,7 @@ use super::fixture::backend;
 #[tokio::test]
 async fn model_corrects_a_body_by_the_errors_of_the_compiler() {
     let registry = Registry::new();
-    let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new()))
+    let registrar = Registrar::builder(Catalog::new(MemoryRecords::new()))
         .backend(backend())
         .attempt_timeout(Duration::from_secs(900));
     let registrar = registrar.start(&registry).await.unwrap();

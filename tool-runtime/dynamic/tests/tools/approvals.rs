@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use tool_dynamic::DynamicTools;
-use tool_dynamic::catalog::MemoryCatalog;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
+use tool_runtime::records::MemoryRecords;
 use tool_runtime::{Dispatcher, Policy, async_trait};
 
 use super::fixture::{Fixture, spec};
@@ -25,14 +25,14 @@ impl Approver for Recording {
 
 #[tokio::test]
 async fn new_tool_needs_an_approval() {
-    let fixture = Fixture::on(MemoryCatalog::new(), Policy::new()).await;
+    let fixture = Fixture::on(MemoryRecords::new(), Policy::new()).await;
     let execution = fixture.make("n", "return 1;").await;
     assert!(execution.failed_with("TOOL_DENIED") && fixture.names().is_empty());
 }
 
 /// Returns a fixture whose approver records the previews.
 async fn recorded() -> (Fixture, Recording) {
-    let fixture = Fixture::on(MemoryCatalog::new(), Policy::new()).await;
+    let fixture = Fixture::on(MemoryRecords::new(), Policy::new()).await;
     let recording = Recording::default();
     let tools = DynamicTools::new(fixture.registrar.clone());
     let policy = Policy::new().approver(recording.clone()).previewer(tools);

@@ -1,9 +1,9 @@
 //! A dispatcher with the tools, on a catalog in memory.
 
 use serde_json::{Value, json};
-use tool_dynamic::catalog::{CatalogStore, MemoryCatalog};
 use tool_dynamic::{Catalog, DynamicTools, JavaScript, Registrar};
 use tool_runtime::dispatch::Permissions;
+use tool_runtime::records::{MemoryRecords, Records};
 use tool_runtime::{
     Dispatcher, Permission, Policy, Registry, ToolCall, ToolExecution, tool, tools,
 };
@@ -29,10 +29,10 @@ pub(crate) fn allowed() -> Policy {
 
 impl Fixture {
     pub(crate) async fn new() -> Self {
-        Self::on(MemoryCatalog::new(), allowed()).await
+        Self::on(MemoryRecords::new(), allowed()).await
     }
 
-    pub(crate) async fn on(store: impl CatalogStore + 'static, policy: Policy) -> Self {
+    pub(crate) async fn on(store: impl Records + 'static, policy: Policy) -> Self {
         let registry = Registry::try_from(tools![double]).unwrap();
         let registrar = Registrar::builder(Catalog::new(store)).backend(JavaScript::new());
         let registrar = registrar.start(&registry).await.unwrap();

@@ -12,6 +12,8 @@
 mod agents;
 mod approvals;
 mod fixture;
+#[path = "../intercepted/mod.rs"]
+mod intercepted;
 #[path = "../kills/mod.rs"]
 mod kill_loop;
 mod kills;

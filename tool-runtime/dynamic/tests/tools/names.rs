@@ -59,13 +59,13 @@ async fn built_in_tools_are_not_found() {
 #[tokio::test]
 async fn made_tool_can_not_call_the_tools_that_make_tools_unasked() {
     use super::fixture::allowed;
-    use tool_dynamic::catalog::MemoryCatalog;
     use tool_runtime::Policy;
+    use tool_runtime::records::MemoryRecords;
 
     let policy = Policy::new();
-    let store = std::sync::Arc::new(MemoryCatalog::new());
+    let store = MemoryRecords::new();
     // Made with permission, by another program on the same catalog.
-    let maker = Fixture::on(std::sync::Arc::clone(&store), allowed()).await;
+    let maker = Fixture::on(store.clone(), allowed()).await;
     let body = "return await call_tool('new_tool', args.spec).catch(e => e.message);";
     let mut spawner = spec("spawner", body);
     spawner["tools"] = json!(["new_tool"]);

@@ -1,14 +1,15 @@
 //! Versions of a tool, and the return to an earlier one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use serde_json::{Value, json};
-use tool_dynamic::catalog::{CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog};
-use tool_dynamic::{BodyLanguage, Catalog, CatalogError, EntryId, ToolSpec};
-use tool_runtime::{Effect, async_trait};
+use tool_dynamic::{BodyLanguage, Catalog, EntryId, ToolSpec};
+use tool_runtime::Effect;
+use tool_runtime::records::MemoryRecords;
 
 use super::fixture::{Fixture, allowed};
+use super::intercepted::{Intercepted, Operation};
 
 async fn source(fixture: &Fixture, version: u64) -> Value {
     let arguments = json!({ "name": "n", "version": version });
@@ -66,61 +67,45 @@ async fn version_with_a_capability_that_is_not_granted_does_not_return() {
     assert!(listed.contains(r#""version":2"#), "{listed}");
 }
 
-/// A catalog in which another process makes the tool `n` again after the next read.
-#[derive(Debug, Default)]
-struct RemadeAfterRead {
-    store: Arc<MemoryCatalog>,
-    is_due: AtomicBool,
-}
-
-#[async_trait]
-impl CatalogStore for RemadeAfterRead {
-    async fn load(&self, kind: &str, name: &str) -> Result<Option<CatalogRecord>, CatalogError> {
-        let record = self.store.load(kind, name).await?;
-        if self.is_due.swap(false, Ordering::Relaxed) {
-            let other = Catalog::new(Arc::clone(&self.store));
-            other.remove(&EntryId::tool("n")).await?;
-            let spec =
-                |body: &str| ToolSpec::new(BodyLanguage::JavaScript, "n", "Does more.", body);
-            other.create("n", spec("return 'not approved';").effect(Effect::Read)).await?;
-            other.replace("n", spec("return 4;").effect(Effect::Read)).await?;
-        }
-        Ok(record)
-    }
-
-    async fn save(&self, record: &CatalogRecord) -> Result<u64, CatalogError> {
-        self.store.save(record).await
-    }
-
-    async fn delete(&self, kind: &str, name: &str, revision: u64) -> Result<u64, CatalogError> {
-        self.store.delete(kind, name, revision).await
-    }
-
-    async fn list(&self) -> Result<CatalogRecords, CatalogError> {
-        self.store.list().await
-    }
-
-    async fn revision(&self) -> Result<u64, CatalogError> {
-        self.store.revision().await
-    }
+/// Makes the tool `n` again, as another process does.
+async fn remake(other: &Catalog) {
+    other.remove(&EntryId::tool("n")).await.unwrap();
+    let spec = |body: &str| ToolSpec::new(BodyLanguage::JavaScript, "n", "Does more.", body);
+    other.create("n", spec("return 'not approved';").effect(Effect::Read)).await.unwrap();
+    other.replace("n", spec("return 4;").effect(Effect::Read)).await.unwrap();
 }
 
 #[tokio::test]
 async fn version_that_changed_after_its_fingerprint_was_checked_does_not_return() {
-    let store = Arc::new(RemadeAfterRead::default());
-    let fixture = Fixture::on(Arc::clone(&store), allowed()).await;
+    let store = MemoryRecords::new();
+    let other = Catalog::new(store.clone());
+    // The loads that are left before the tool is made again.
+    let left = Arc::new(AtomicI32::new(i32::MAX));
+    let intercepted = Intercepted::new(store, {
+        let left = Arc::clone(&left);
+        move |operation, _| {
+            let is_load = operation == Operation::Load;
+            let is_due = is_load && left.fetch_sub(1, Ordering::Relaxed) == 1;
+            let other = other.clone();
+            async move {
+                if is_due {
+                    remake(&other).await;
+                }
+                Ok(())
+            }
+        }
+    });
+    let fixture = Fixture::on(intercepted, allowed()).await;
     for body in ["return 1;", "return 2;"] {
         assert!(fixture.make("n", body).await.is_success());
     }
     let fingerprint = source(&fixture, 1).await["fingerprint"].clone();
-    store.is_due.store(true, Ordering::Relaxed);
+    // The fingerprint is compared with what the first load returns.
+    left.store(2, Ordering::Relaxed);
     let arguments = json!({ "name": "n", "version": 1, "fingerprint": fingerprint });
     let execution = fixture.call("tool_rollback", arguments).await;
-    assert!(
-        execution.result.text.contains("is no longer at revision"),
-        "{}",
-        execution.result.text
-    );
+    let text = execution.result.text;
+    assert!(text.contains("was changed by other writers"), "{text}");
     let entry = fixture.registrar.catalog().entry(&EntryId::tool("n")).await.unwrap().unwrap();
     assert_eq!(entry.current().number, 2);
 }

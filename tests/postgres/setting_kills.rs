@@ -9,8 +9,8 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use tool_runtime::mcp::{PinStore, PinnedDefinition, Pins, PostgresPins, SqlitePins};
-use tool_runtime::records::{Expected, RecordQuery, Records};
+use tool_runtime::mcp::{PinStore, PinnedDefinition, Pins, RecordPins};
+use tool_runtime::records::{Expected, MAX_RECORD_BYTES, RecordQuery, Records};
 use tool_runtime::store::{Postgres, Sqlite};
 
 use super::{schema_of_process, wait_for_server};
@@ -25,16 +25,18 @@ const NAMES: [&str; 2] = ["left", "right"];
 async fn open(database: &str) -> (Box<dyn Records>, Box<dyn PinStore>) {
     if database.ends_with(".db") {
         let file = Sqlite::open(database).await.unwrap();
-        let pins = SqlitePins::open(&file).await.unwrap();
-        return (Box::new(file.records().await.unwrap()), Box::new(pins));
+        let records = file.records().await.unwrap();
+        return (Box::new(records.clone()), Box::new(RecordPins::new(records)));
     }
     let store = Postgres::connect(&schema_of_process(database).await).await.unwrap();
-    let pins = PostgresPins::open(&store).await.unwrap();
-    (Box::new(store.records().await.unwrap()), Box::new(pins))
+    let records = store.records().await.unwrap();
+    (Box::new(records.clone()), Box::new(RecordPins::new(records)))
 }
 
 fn pins(number: u64) -> Pins {
-    let definition = serde_json::json!({ "description": number });
+    // Every other one is longer than a record.
+    let length = if number.is_multiple_of(2) { MAX_RECORD_BYTES } else { 0 };
+    let definition = serde_json::json!({ "description": number, "more": "x".repeat(length) });
     Pins::from([("tool".to_owned(), PinnedDefinition::new("tool", definition))])
 }
 

@@ -54,7 +54,6 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("", "PostgresDocuments", "needs a server"),
     ("", "PostgresNotifications", "needs a server"),
     ("", "PostgresRecords", "needs a server"),
-    ("", "PostgresPins", "needs a server"),
     ("", "PostgresTables", "needs a server"),
     ("", "RustTools", "compiles for minutes"),
     ("", "providers.md", "needs a network"),
@@ -90,7 +89,6 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("PostgresDocuments", "index_vectors", "needs a server"),
     ("PostgresDocuments", "open", "needs a server"),
     ("PostgresNotifications", "next", "needs a server"),
-    ("PostgresPins", "open", "needs a server"),
     ("PostgresTables", "client", "needs a server"),
     ("RustTools", "prepare", "compiles for minutes"),
 ];

@@ -4,7 +4,6 @@
 //!    in numbered versions: [`CatalogEntry`] (`entry.rs`). `validation.rs` checks contents.
 //! 2. [`Catalog`] (`operations.rs`) creates, replaces, rolls back and removes entries. Each change
 //!    is one compare-and-set write of a record. `error.rs` has the reasons of failures.
-//! 3. `server_pins.rs` keeps the pinned definitions of servers beside the entries.
 //!
 //! # Invariants
 //! - An entry is one record with all of its versions: a crash leaves all of a change or nothing.
@@ -16,7 +15,6 @@ mod entry;
 mod error;
 mod id;
 mod operations;
-mod server_pins;
 pub(crate) mod validation;
 
 use crate::spec::PROVIDER;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tool_core::ToolDefinition;
 use tool_core::records::{CorruptRecord, Expected, LargeRecords, Record, Records, StoreError};
+use tool_mcp::RecordPins;
 
 use super::content::EntryContent;
 use super::entry::CatalogEntry;
@@ -55,7 +56,7 @@ const MAX_ATTEMPTS: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Catalog {
     entries: LargeRecords,
-    pins: LargeRecords,
+    pins: RecordPins,
 }
 
 /// The entries of a catalog at one moment.
@@ -91,10 +92,10 @@ impl Catalog {
     pub fn new(store: impl Records + 'static) -> Self {
         let store: Arc<dyn Records> = Arc::new(store);
         let entries = LargeRecords::new(Arc::clone(&store), ENTRIES);
-        Self { entries, pins: LargeRecords::new(store, PINS) }
+        Self { entries, pins: RecordPins::in_collection(store, PINS) }
     }
 
-    pub(super) fn pinned(&self) -> &LargeRecords {
+    pub(crate) fn pins(&self) -> &RecordPins {
         &self.pins
     }
 
@@ -316,6 +317,27 @@ impl Catalog {
             }
         }
         Err(CatalogError::Conflict { id: id.clone() })
+    }
+
+    /// Forgets the pinned definitions of a server, which is named as in a
+    /// [`PinStore`](tool_mcp::PinStore). The next connection to it pins what it lists then.
+    ///
+    /// # Errors
+    /// [`CatalogError::Store`] if the store can't be reached.
+    ///
+    /// ```
+    /// use tool_runtime::dynamic::Catalog;
+    /// use tool_runtime::records::MemoryRecords;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
+    /// let catalog = Catalog::new(MemoryRecords::new());
+    /// catalog.forget_pins("https://example.com/mcp").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn forget_pins(&self, server: &str) -> Result<(), CatalogError> {
+        Ok(self.pins.delete(server).await?)
     }
 
     /// Stores the definitions of the tools of a connection, if they belong to its current version

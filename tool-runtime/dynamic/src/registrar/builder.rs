@@ -99,8 +99,7 @@ impl RegistrarBuilder {
     }
 
     /// Sets a function that changes the options of a client before it connects, such as its trust.
-    /// It receives the name of the connection. By default, definitions are pinned in the entry of
-    /// the connection.
+    /// It receives the name of the connection. By default, definitions are pinned in the catalog.
     pub fn configure(
         mut self,
         configure: impl Fn(&str, McpClient) -> McpClient + Send + Sync + 'static,

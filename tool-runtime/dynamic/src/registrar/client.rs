@@ -42,7 +42,7 @@ pub(super) async fn client(
     }
     let secrets = Arc::new(known);
     let client = client.pin_store(CatalogPins {
-        catalog: task.shared.catalog.clone(),
+        pins: task.shared.catalog.pins().clone(),
         secrets: Arc::clone(&secrets),
     });
     let client = match &options.configure {

@@ -1,17 +1,18 @@
-//! Keeps the pinned definitions of servers in the catalog.
+//! Keeps the pinned definitions of servers in the catalog. They belong to a server and not to an
+//! entry: a model can remove a connection and add the same server under another name.
 
 use std::io;
 use std::sync::Arc;
 
 use tool_core::async_trait;
-use tool_mcp::{PinStore, PinnedDefinition, Pins};
+use tool_mcp::{PinStore, PinnedDefinition, Pins, RecordPins};
 
-use crate::catalog::Catalog;
+use crate::catalog::{CatalogError, MAX_ENTRIES};
 use crate::secrets::KnownSecrets;
 
 /// The pins of the server of a connection, whatever the names of its entries.
 pub(super) struct CatalogPins {
-    pub(super) catalog: Catalog,
+    pub(super) pins: RecordPins,
     /// Replaced in the definitions, which are for people: the fingerprint decides. A name is
     /// restored when it is loaded.
     pub(super) secrets: Arc<KnownSecrets>,
@@ -20,7 +21,7 @@ pub(super) struct CatalogPins {
 #[async_trait]
 impl PinStore for CatalogPins {
     async fn load(&self, server: &str) -> io::Result<Option<Pins>> {
-        let pins = self.catalog.pins(server).await.map_err(io::Error::other)?;
+        let pins = self.pins.load(server).await?;
         let reveal = |(name, pin): (String, _)| (self.secrets.reveal(&name), pin);
         Ok(pins.map(|pins| pins.into_iter().map(reveal).collect()))
     }
@@ -32,6 +33,17 @@ impl PinStore for CatalogPins {
             (self.secrets.hide(name), pin)
         };
         let pins: Pins = pins.iter().map(hide).collect();
-        self.catalog.save_pins(server, &pins).await.map_err(io::Error::other)
+        match self.pins.load(server).await? {
+            Some(stored) if stored == pins => return Ok(()),
+            Some(_) => {}
+            None => {
+                let count = self.pins.count().await.map_err(io::Error::other)?;
+                if count >= MAX_ENTRIES {
+                    let full = CatalogError::Full { count, limit: MAX_ENTRIES };
+                    return Err(io::Error::other(full));
+                }
+            }
+        }
+        self.pins.save(server, &pins).await
     }
 }

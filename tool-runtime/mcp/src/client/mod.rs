@@ -66,10 +66,7 @@ pub use oauth::{
 #[cfg(feature = "oauth-jwt")]
 pub use oauth::{SigningAlgorithm, SigningKey};
 pub use pins::pin_file::PinFile;
-#[cfg(feature = "postgres")]
-pub use pins::postgres_pins::PostgresPins;
-#[cfg(feature = "sqlite")]
-pub use pins::sqlite_pins::SqlitePins;
+pub use pins::record_pins::RecordPins;
 pub use pins::{ChangeKind, DefinitionChange, MemoryPins, PinStore, PinnedDefinition, Pins};
 pub use questions::elicitation::{
     ElicitLater, Elicitation, ElicitationAction, ElicitationHandler, ElicitationKind,

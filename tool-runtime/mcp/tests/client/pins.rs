@@ -5,8 +5,13 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tool_mcp::{MemoryPins, PinFile, PinStore, Pins, pin_conformance};
+use serde_json::json;
+use tool_mcp::{
+    MemoryPins, PinFile, PinStore, PinnedDefinition, Pins, RecordPins, pin_conformance,
+};
 use tool_runtime::async_trait;
+use tool_runtime::records::{Expected, FileRecords, MemoryRecords, RecordQuery, Records};
+use tool_runtime::store::Sqlite;
 
 /// A temporary folder, which is removed at the end.
 struct Folder(PathBuf);
@@ -45,22 +50,52 @@ async fn pins_in_memory_and_in_files_conform_to_the_contract() {
     pin_conformance::check_handles(file.clone(), file).await.unwrap();
 }
 
-#[cfg(feature = "sqlite")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pins_in_sqlite_files_conform_to_the_contract() {
-    use tool_mcp::SqlitePins;
-    use tool_runtime::store::Sqlite;
-
+async fn pins_in_records_conform_to_the_contract() {
+    pin_conformance::check(|| async { RecordPins::new(MemoryRecords::new()) }).await.unwrap();
     let folder = Folder::new();
     let count = AtomicU32::new(0);
     let open = async |number: u32| {
         let file = Sqlite::open(folder.0.join(format!("{number}.db"))).await.unwrap();
-        SqlitePins::open(&file).await.unwrap()
+        RecordPins::new(file.records().await.unwrap())
     };
     pin_conformance::check(|| open(count.fetch_add(1, Ordering::Relaxed))).await.unwrap();
-    let handles = [open(100).await, open(100).await];
-    let [first, second] = handles;
+    let [first, second] = [open(100).await, open(100).await];
     pin_conformance::check_handles(first, second).await.unwrap();
+    let records = FileRecords::open(folder.0.join("records")).await.unwrap();
+    let [first, second] = [records.clone(), records].map(RecordPins::new);
+    pin_conformance::check_handles(first, second).await.unwrap();
+}
+
+#[tokio::test]
+async fn pins_of_many_large_tools_are_kept_and_altered_ones_are_an_error() {
+    let store = MemoryRecords::new();
+    let pins = RecordPins::new(store.clone());
+    let pin = |number: usize| {
+        let definition = json!({ "description": "x".repeat(100_000 + number) });
+        let name = format!("tool{number}");
+        (name.clone(), PinnedDefinition::new(&name, definition))
+    };
+    let mut all: Pins = (0..30).map(pin).collect();
+    let long_name = "server ".repeat(1_000);
+    pins.save(&long_name, &all).await.unwrap();
+    all.insert("tool0".to_owned(), pin(100).1);
+    pins.save(&long_name, &all).await.unwrap();
+    let loaded = pins.load(&long_name).await.unwrap();
+    assert!(loaded == Some(all));
+    assert_eq!(pins.count().await.unwrap(), 1);
+
+    let parts = store.list("mcp_pins_parts", RecordQuery::all()).await.unwrap().records;
+    assert!((12..16).contains(&parts.len()), "{}", parts.len());
+    store.delete("mcp_pins_parts", &parts[3].key, Expected::Any).await.unwrap();
+    let error = pins.load(&long_name).await.unwrap_err().to_string();
+    assert!(error.contains("of its 12 parts are stored"), "{error}");
+    let key = store.list("mcp_pins", RecordQuery::all()).await.unwrap().records[0].key.clone();
+    store.save("mcp_pins", &key, Expected::Any, "[]", None).await.unwrap();
+    let error = pins.load(&long_name).await.unwrap_err().to_string();
+    assert!(error.contains("invalid"), "{error}");
+    pins.delete(&long_name).await.unwrap();
+    assert_eq!(pins.load(&long_name).await.unwrap(), None);
 }
 
 /// A defect of a store.

@@ -3,10 +3,7 @@
 pub(crate) mod diff;
 pub(crate) mod pin_file;
 pub(crate) mod pinning;
-#[cfg(feature = "postgres")]
-pub(crate) mod postgres_pins;
-#[cfg(feature = "sqlite")]
-pub(crate) mod sqlite_pins;
+pub(crate) mod record_pins;
 
 use std::collections::BTreeMap;
 use std::io;

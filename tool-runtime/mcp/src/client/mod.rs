@@ -59,10 +59,7 @@ pub use model_connections::connection_tools::{
 };
 pub use model_connections::model_tools::{McpConnections, tools};
 #[cfg(feature = "oauth")]
-pub use oauth::{
-    AuthorizationHandler, LoopbackRedirect, MemoryTokens, OAuth, StoredTokens, TokenFile,
-    TokenStore,
-};
+pub use oauth::{AuthorizationHandler, LoopbackRedirect, OAuth, Tokens};
 #[cfg(feature = "oauth-jwt")]
 pub use oauth::{SigningAlgorithm, SigningKey};
 pub use pins::pin_file::PinFile;

@@ -19,7 +19,7 @@ use super::flow::{authorize, restore};
 use super::flow_error::FlowError;
 use super::options::{Flow, OAuth};
 use super::sent_secrets::SentSecrets;
-use super::store::Grant;
+use super::stored_tokens::Grant;
 use crate::client::challenge::{AuthorizationFailure, Authorizer};
 use crate::client::connect::secrets::Secrets;
 
@@ -142,11 +142,11 @@ impl Shared {
         if let Some(authorization) = &state.authorization {
             return Ok(authorization.clone());
         }
-        let store = Arc::clone(&self.oauth.store);
-        let stored = store.load(&self.server).await.map_err(|it| WireError::Http(Box::new(it)))?;
-        let grant = stored.map_or_else(Grant::default, |stored| stored.grant);
+        let tokens = self.oauth.tokens.clone();
+        let stored = tokens.load(&self.server).await.map_err(|it| WireError::Http(Box::new(it)))?;
+        let grant = stored.map_or_else(Grant::default, |(stored, _)| stored.grant);
         let credentials =
-            Credentials::new(store, Arc::clone(&self.server), grant, self.sent_secrets.clone());
+            Credentials::new(tokens, Arc::clone(&self.server), grant, self.sent_secrets.clone());
         let restored = restore(&self.oauth, &credentials).await;
         let mut manager = restored.map_err(|error| WireError::Http(Box::new(error)))?;
         manager.set_credential_store(credentials.clone());

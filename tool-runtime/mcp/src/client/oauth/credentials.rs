@@ -5,43 +5,43 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::transport::auth::{AuthError, CredentialStore, StoredCredentials};
 use serde_json::Value;
 use tool_core::async_trait;
+use tool_core::records::{Expected, StoreError};
 
 use super::sent_secrets::SentSecrets;
-use super::store::{Grant, StoredTokens, TokenStore};
+use super::stored_tokens::{Grant, StoredTokens};
+use super::tokens::Tokens;
 
 /// Stores the tokens of one server, with what they were requested with.
 #[derive(Clone)]
 pub(super) struct Credentials {
-    pub(super) store: Arc<dyn TokenStore>,
+    pub(super) tokens: Tokens,
     pub(super) server: Arc<str>,
     grant: Arc<Mutex<Grant>>,
-    /// The access token of the last load, which a refresh replaces. `None` before the first load.
-    loaded: Arc<Mutex<Option<Value>>>,
-    /// Held from the comparison with the stored token to the save.
-    saving: Arc<tokio::sync::Mutex<()>>,
+    /// The tokens of the last load, which a refresh replaces. Before it, a save replaces any.
+    loaded: Arc<Mutex<Expected>>,
     sent_secrets: SentSecrets,
 }
 
 impl Credentials {
     pub(super) fn new(
-        store: Arc<dyn TokenStore>,
+        tokens: Tokens,
         server: Arc<str>,
         grant: Grant,
         sent_secrets: SentSecrets,
     ) -> Self {
         Self {
-            store,
+            tokens,
             server,
             grant: Arc::new(Mutex::new(grant)),
-            loaded: Arc::default(),
-            saving: Arc::default(),
+            loaded: Arc::new(Mutex::new(Expected::Any)),
             sent_secrets,
         }
     }
 
     /// Returns credentials whose first save replaces any token.
     pub(super) fn for_authorization(&self) -> Self {
-        Self { grant: Arc::new(Mutex::new(self.grant())), loaded: Arc::default(), ..self.clone() }
+        let (grant, loaded) = (Mutex::new(self.grant()), Mutex::new(Expected::Any));
+        Self { grant: Arc::new(grant), loaded: Arc::new(loaded), ..self.clone() }
     }
 
     /// Returns what the next tokens are requested with.
@@ -53,49 +53,45 @@ impl Credentials {
         *lock(&self.grant) = grant;
     }
 
-    async fn stored(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let tokens = self.store.load(&self.server).await.map_err(store_error)?;
-        Ok(tokens.and_then(|tokens| tokens.credentials))
-    }
-
-    /// Remembers the tokens, and returns the access token.
-    fn remember(&self, credentials: Option<&StoredCredentials>) -> Value {
+    /// Remembers the tokens, which are sent to servers.
+    fn remember(&self, credentials: Option<&StoredCredentials>) {
         let tokens = tokens(credentials);
         let of_client = self.grant().client.and_then(|client| client.secret);
         let names = ["access_token", "refresh_token"];
         let secrets = names.map(|name| tokens.get(name).and_then(Value::as_str));
         self.sent_secrets.extend(secrets.into_iter().flatten().chain(of_client.as_deref()));
-        tokens.get("access_token").cloned().unwrap_or_default()
     }
 }
 
 #[async_trait]
 impl CredentialStore for Credentials {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let credentials = self.stored().await?;
-        *lock(&self.loaded) = Some(self.remember(credentials.as_ref()));
+        let stored = self.tokens.load(&self.server).await.map_err(store_error)?;
+        let (tokens, revision) = stored.unzip();
+        let credentials = tokens.and_then(|tokens| tokens.credentials);
+        self.remember(credentials.as_ref());
+        *lock(&self.loaded) = revision.map_or(Expected::Absent, Expected::Revision);
         Ok(credentials)
     }
 
-    /// Saves the tokens of an authorization, or of a refresh if the stored token is still the
-    /// refreshed one. Otherwise, an authorization that ended during the refresh saved a newer one.
+    /// Saves the tokens of an authorization, or of a refresh if the stored ones are still those
+    /// that it replaces. Otherwise, another authorization or another process saved newer ones.
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let _saving = self.saving.lock().await;
-        let refreshed = lock(&self.loaded).clone();
-        if let Some(refreshed) = refreshed {
-            let stored = self.stored().await?;
-            let stored = tokens(stored.as_ref());
-            if stored.get("access_token").unwrap_or(&Value::Null) != &refreshed {
-                return Ok(());
-            }
-        }
+        let expected = *lock(&self.loaded);
         self.remember(Some(&credentials));
         let tokens = StoredTokens { credentials: Some(credentials), grant: self.grant() };
-        self.store.save(&self.server, &tokens).await.map_err(store_error)
+        match self.tokens.save(&self.server, expected, &tokens).await {
+            Ok(revision) => {
+                *lock(&self.loaded) = Expected::Revision(revision);
+                Ok(())
+            }
+            Err(error) if error.is_conflict() => Ok(()),
+            Err(error) => Err(store_error(error)),
+        }
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        self.store.remove(&self.server).await.map_err(store_error)
+        self.tokens.remove(&self.server).await.map_err(store_error)
     }
 }
 
@@ -110,6 +106,52 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the signature of `map_err`")]
-fn store_error(error: std::io::Error) -> AuthError {
+fn store_error(error: StoreError) -> AuthError {
     AuthError::CredentialStoreError(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use tool_core::records::MemoryRecords;
+
+    use super::*;
+
+    fn token(text: &str) -> StoredCredentials {
+        let response = serde_json::json!({ "access_token": text, "token_type": "bearer" });
+        let credentials = serde_json::json!({ "client_id": "c", "token_response": response });
+        serde_json::from_value(credentials).unwrap()
+    }
+
+    #[tokio::test]
+    async fn refresh_keeps_the_token_that_another_process_saved_since_the_load() {
+        let store = MemoryRecords::new();
+        let open = || {
+            let tokens = Tokens::encrypted(store.clone(), [7; 32]);
+            Credentials::new(
+                tokens,
+                "https://example.com".into(),
+                Grant::default(),
+                SentSecrets::default(),
+            )
+        };
+        let stored = async || {
+            let credentials = open().load().await.unwrap();
+            tokens(credentials.as_ref())["access_token"].clone()
+        };
+        let (first, second) = (open(), open());
+        first.save(token("old")).await.unwrap();
+        for credentials in [&first, &second] {
+            credentials.load().await.unwrap();
+        }
+        first.save(token("first")).await.unwrap();
+        second.save(token("second")).await.unwrap();
+        assert_eq!(stored().await, "first");
+        // What is saved without another load replaces what was saved before.
+        first.save(token("next")).await.unwrap();
+        second.load().await.unwrap();
+        second.save(token("last")).await.unwrap();
+        assert_eq!(stored().await, "last");
+        second.for_authorization().save(token("authorized")).await.unwrap();
+        assert_eq!(stored().await, "authorized");
+    }
 }

@@ -20,7 +20,7 @@ use super::flow_error::FlowError;
 use super::handler::AuthorizationHandler;
 use super::options::{Flow, OAuth, Proof};
 use super::redirect::read_redirect;
-use super::store::{Grant, RegisteredClient};
+use super::stored_tokens::{Grant, RegisteredClient};
 
 /// The number of scopes of a grant, and their size in bytes. A server demands them one by one.
 const MAX_SCOPES: usize = 128;
@@ -96,7 +96,7 @@ pub(super) async fn restore(
     };
     let Some(mut manager) = discovered else {
         // The tokens are of another authorization server.
-        let removed = credentials.store.remove(&credentials.server).await;
+        let removed = credentials.tokens.remove(&credentials.server).await;
         removed.map_err(|error| AuthError::CredentialStoreError(error.to_string()))?;
         credentials.set_grant(Grant::default());
         return AuthorizationManager::new(&*credentials.server).await;

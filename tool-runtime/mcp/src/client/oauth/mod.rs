@@ -6,7 +6,8 @@
 //!    `flow.rs` discovers the authorization server, which `authorization_server.rs` checks, selects
 //!    client and scopes, and gets a token; `discovery_client.rs` keeps requests from servers other
 //!    than the configured issuer; `redirect.rs` reads the answer to the browser.
-//! 3. `store.rs` and `file.rs` keep tokens; `credentials.rs` is the store as the SDK sees it.
+//! 3. `tokens.rs` keeps [`Tokens`], which `stored_tokens.rs` describes, in a store of records;
+//!    `credentials.rs` is the store as the SDK sees it.
 //!    `sent_secrets.rs` remembers the secrets that servers received, which are redacted.
 //!
 //! # Invariants
@@ -22,7 +23,6 @@ mod authorization_server;
 mod connector;
 mod credentials;
 mod discovery_client;
-mod file;
 mod flow;
 mod flow_error;
 mod handler;
@@ -32,13 +32,13 @@ mod redirect;
 mod sent_secrets;
 #[cfg(feature = "oauth-jwt")]
 mod signing_key;
-mod store;
+mod stored_tokens;
+mod tokens;
 
 pub(super) use connector::OAuthConnector;
-pub use file::TokenFile;
 pub use handler::AuthorizationHandler;
 pub use loopback::LoopbackRedirect;
 pub use options::OAuth;
 #[cfg(feature = "oauth-jwt")]
 pub use signing_key::{SigningAlgorithm, SigningKey};
-pub use store::{MemoryTokens, StoredTokens, TokenStore};
+pub use tokens::Tokens;

@@ -3,12 +3,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
+use tool_core::records::MemoryRecords;
 
 use super::authorization_server::is_confidential;
 use super::handler::AuthorizationHandler;
 #[cfg(feature = "oauth-jwt")]
 use super::signing_key::SigningKey;
-use super::store::{MemoryTokens, TokenStore};
+use super::tokens::Tokens;
 
 /// Settings for how the client gets access tokens for an HTTP server.
 ///
@@ -34,7 +35,7 @@ pub struct OAuth {
     pub(super) client_metadata_url: Option<String>,
     pub(super) client_name: String,
     pub(super) scopes: Vec<String>,
-    pub(super) store: Arc<dyn TokenStore>,
+    pub(super) tokens: Tokens,
     pub(super) allows_private_addresses: bool,
     pub(super) timeout: Duration,
 }
@@ -93,7 +94,7 @@ impl OAuth {
             client_metadata_url: None,
             client_name: "tool-mcp".to_owned(),
             scopes: Vec::new(),
-            store: Arc::new(MemoryTokens::new()),
+            tokens: Tokens::plaintext(MemoryRecords::new()),
             allows_private_addresses: false,
             timeout: Duration::from_secs(300),
         }
@@ -154,8 +155,8 @@ impl OAuth {
     }
 
     /// Sets where tokens are kept. Default: in memory.
-    pub fn store(mut self, store: impl TokenStore + 'static) -> Self {
-        self.store = Arc::new(store);
+    pub fn tokens(mut self, tokens: Tokens) -> Self {
+        self.tokens = tokens;
         self
     }
 

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use tool_mcp::{McpClient, McpError, McpEvent, McpStatus, MemoryTokens, OAuth};
+use tool_mcp::{McpClient, McpError, McpEvent, McpStatus, OAuth, Tokens};
 use tool_runtime::Registry;
+use tool_runtime::records::MemoryRecords;
 
 use super::authority::UNPROVEN_METADATA;
 use super::{Authority, Behavior, Browser, Resource, client, connect, everything, start, succeeds};
@@ -170,7 +171,7 @@ async fn client_that_registered_itself_is_not_used_with_a_claimed_issuer() {
 
 #[tokio::test]
 async fn stored_tokens_are_not_refreshed_by_another_issuer_than_the_configured_one() {
-    let store = MemoryTokens::new();
+    let tokens = Tokens::plaintext(MemoryRecords::new());
     let behavior = Behavior { first_lifetime: Some(0), ..Behavior::default() };
     let (first, resource, browser) = start(behavior, everything).await;
     let oauth = |issuer: &str| {
@@ -178,7 +179,7 @@ async fn stored_tokens_are_not_refreshed_by_another_issuer_than_the_configured_o
             .client("reporter")
             .client_secret(SECRET)
             .issuer(issuer)
-            .store(store.clone())
+            .tokens(tokens.clone())
     };
     connect(McpClient::http(&resource.url).oauth(oauth(&first.issuer))).await.unwrap();
     let requests = first.requests("/token").len();

@@ -4,8 +4,11 @@ use std::io;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
-use tool_mcp::{AuthorizationHandler, McpClient, MemoryTokens, OAuth, StoredTokens, TokenStore};
+use tool_mcp::{AuthorizationHandler, McpClient, OAuth, Tokens};
 use tool_runtime::async_trait;
+use tool_runtime::records::{
+    Expected, MemoryRecords, Record, RecordList, RecordQuery, Records, StoreError,
+};
 
 use super::{Behavior, Browser, connect, start, succeeds, write_for_calls};
 
@@ -32,32 +35,49 @@ impl AuthorizationHandler for SlowUser {
 }
 
 /// Lets the authorization server answer the refresh once a token for writing is stored.
+#[derive(Debug)]
 struct Releasing {
-    tokens: MemoryTokens,
+    store: MemoryRecords,
     gates: Arc<[Notify; 2]>,
 }
 
-fn may_write(tokens: &StoredTokens) -> bool {
-    serde_json::to_string(tokens).unwrap().contains("read write")
-}
-
 #[async_trait]
-impl TokenStore for Releasing {
-    async fn load(&self, server: &str) -> io::Result<Option<StoredTokens>> {
-        self.tokens.load(server).await
+impl Records for Releasing {
+    async fn load(&self, collection: &str, key: &str) -> Result<Option<Record>, StoreError> {
+        self.store.load(collection, key).await
     }
 
-    async fn save(&self, server: &str, tokens: &StoredTokens) -> io::Result<()> {
-        self.tokens.save(server, tokens).await?;
+    async fn save(
+        &self,
+        collection: &str,
+        key: &str,
+        expected: Expected,
+        value: &str,
+        order: Option<i64>,
+    ) -> Result<u64, StoreError> {
+        let revision = self.store.save(collection, key, expected, value, order).await?;
         let [_, released] = &*self.gates;
-        if may_write(tokens) {
+        if value.contains("read write") {
             released.notify_one();
         }
-        Ok(())
+        Ok(revision)
     }
 
-    async fn remove(&self, server: &str) -> io::Result<()> {
-        self.tokens.remove(server).await
+    async fn delete(
+        &self,
+        collection: &str,
+        key: &str,
+        expected: Expected,
+    ) -> Result<u64, StoreError> {
+        self.store.delete(collection, key, expected).await
+    }
+
+    async fn list(
+        &self,
+        collection: &str,
+        query: RecordQuery<'_>,
+    ) -> Result<RecordList, StoreError> {
+        self.store.list(collection, query).await
     }
 }
 
@@ -68,9 +88,9 @@ async fn refresh_that_ends_after_a_step_up_keeps_the_newer_token() {
     let (authority, resource, browser) = start(behavior, write_for_calls).await;
     let (prompted, agrees) = (Arc::<Notify>::default(), Arc::<Notify>::default());
     let user = SlowUser { browser, prompted: Arc::clone(&prompted), agrees: Arc::clone(&agrees) };
-    let tokens = MemoryTokens::new();
-    let store = Releasing { tokens: tokens.clone(), gates: Arc::clone(&gates) };
-    let oauth = OAuth::authorization_code(user).store(store);
+    let store = MemoryRecords::new();
+    let releasing = Releasing { store: store.clone(), gates: Arc::clone(&gates) };
+    let oauth = OAuth::authorization_code(user).tokens(Tokens::plaintext(releasing));
     let (registry, _) = connect(McpClient::http(&resource.url).oauth(oauth)).await.unwrap();
 
     let steps_up = tokio::spawn({
@@ -90,8 +110,9 @@ async fn refresh_that_ends_after_a_step_up_keeps_the_newer_token() {
     steps_up.await.unwrap();
     refreshes.await.unwrap();
 
-    let stored = tokens.load(&resource.url).await.unwrap().unwrap();
-    assert!(may_write(&stored));
+    let stored = store.list("mcp_tokens", RecordQuery::all()).await.unwrap().records;
+    assert_eq!(stored.len(), 1);
+    assert!(stored[0].value.contains("read write"));
     assert_eq!(authority.grants("refresh_token"), 1);
     assert_eq!(authority.grants("authorization_code"), 2);
     succeeds(&registry).await;

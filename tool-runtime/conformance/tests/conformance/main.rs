@@ -43,8 +43,7 @@ impl Drop for Folder {
 /// Asserts that a suite has found the violation of a rule, and describes it in few characters.
 fn assert_found(found: &[Violation], rule: &str, defect: &str) {
     let rules: Vec<_> = found.iter().map(|it| it.rule).collect();
-    let violation = found.iter().find(|it| it.rule == rule);
-    let violation = violation.unwrap_or_else(|| panic!("{defect}: {rule:?} is not in {rules:#?}"));
-    let text = violation.to_string();
+    assert!(rules.contains(&rule), "{defect}: {rule:?} is not in {rules:#?}");
+    let text = found.iter().find(|it| it.rule == rule).unwrap().to_string();
     assert!(text.starts_with(&format!("{rule}: expected ")) && text.len() < 1_000, "{text}");
 }

@@ -191,7 +191,7 @@ impl Defective {
 
     fn order(&self, order: Option<i64>, stored: Option<&Record>) -> Option<i64> {
         match self.defect {
-            Defect::KeepsOldOrders => order.or(stored.and_then(|record| record.order)),
+            Defect::KeepsOldOrders => order.or_else(|| stored.and_then(|record| record.order)),
             Defect::RoundsOrders => order.map(|order| order as f64 as i64),
             _ => order,
         }

@@ -12,19 +12,20 @@ use super::files::{LIBRARIES, root, sources};
 
 /// The folder of a crate below `tool-runtime`, its accepted number of public types, and of hidden
 /// ones.
-const ACCEPTED: [(&str, usize, usize); 15] = [
+const ACCEPTED: [(&str, usize, usize); 16] = [
     ("", 0, 0),
+    ("conformance", 1, 0),
     ("core", 210, 38),
-    ("dynamic", 49, 0),
+    ("dynamic", 41, 0),
     ("files", 5, 0),
     ("html", 1, 0),
     ("http", 14, 0),
     ("json", 13, 4),
     ("knowledge", 28, 0),
-    ("mcp", 72, 0),
+    ("mcp", 68, 0),
     ("providers", 20, 10),
     ("report", 4, 0),
-    ("schedule", 25, 0),
+    ("schedule", 20, 0),
     ("shell", 6, 0),
     ("store", 12, 0),
     ("web", 13, 0),

@@ -31,7 +31,8 @@ const ONLY_RUNNING: &str = "the answer of `only_running_calls` does not change";
 ///
 /// The checks cover that no event makes it panic, with empty, long and unusual texts; that it
 /// returns soon; and that [`only_running_calls`](Observer::only_running_calls) always returns the
-/// same. What it does with the events is up to its own tests. `create` returns a new observer each time.
+/// same value. What it does with the events is up to its own tests. `create` returns a new observer
+/// each time.
 ///
 /// ```
 /// use tool_conformance::observers;

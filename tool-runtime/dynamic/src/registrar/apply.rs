@@ -6,13 +6,13 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tool_core::Registry;
 
-use super::catalog_tool::CatalogTool;
-use super::connection_task::ConnectionTask;
 use super::event::RegistrarEvent;
 use super::registration::{register_tool, unregister};
 use super::shared::{Applied, AppliedEntry, Shared, Task};
 use super::status::EntryState;
-use super::tool_task::ToolTask;
+use super::tasks::catalog_tool::CatalogTool;
+use super::tasks::connection_task::ConnectionTask;
+use super::tasks::tool_task::ToolTask;
 use crate::catalog::{CatalogContents, CatalogEntry, EntryContent, EntryId, EntryKind, validation};
 use crate::spec::CheckedSpec;
 

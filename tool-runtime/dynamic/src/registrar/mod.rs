@@ -4,10 +4,8 @@
 //!    [`Registrar`] is the handle, whose changes are stored first and then applied.
 //! 2. `shared.rs` holds what is applied, and `apply.rs` applies entries: those that this process
 //!    changed, and those that `follow.rs` finds in the catalog when another process changed it.
-//! 3. A tool is registered at once as a `catalog_tool.rs`, which is unavailable until
-//!    `tool_task.rs` has built it. `connection_task.rs` connects to a server (`client.rs`) and
-//!    registers what it lists, as far as it is pinned (`pins.rs`). Both try again after a failure
-//!    (`backoff.rs`).
+//! 3. `tasks/`: a task for each entry builds a tool or connects to a server, and tries again after a
+//!    failure (`backoff.rs`). What a server lists is registered as far as it is pinned (`pins.rs`).
 //! 4. `registration.rs` changes the registry, and `collision.rs` protects the tools of the program.
 //!    `status.rs`, `event.rs` and `error.rs` report what happened.
 //!
@@ -20,10 +18,7 @@
 mod apply;
 mod backoff;
 mod builder;
-mod catalog_tool;
-mod client;
 mod collision;
-mod connection_task;
 mod error;
 mod event;
 mod follow;
@@ -33,7 +28,7 @@ mod pins;
 mod registration;
 mod shared;
 mod status;
-mod tool_task;
+mod tasks;
 
 pub use builder::RegistrarBuilder;
 pub use error::RegistrarError;

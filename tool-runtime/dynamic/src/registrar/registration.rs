@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tool_core::registry::Entry;
 use tool_core::{Registry, Tool, Tools};
 
-use super::catalog_tool::CatalogTool;
+use super::tasks::catalog_tool::CatalogTool;
 use crate::catalog::{DYNAMIC, EntryId, EntryKind};
 
 /// Returns the names by which models call the tools of an entry.

@@ -9,7 +9,7 @@ use tool_core::{
 
 /// A tool of the catalog. Its definition never changes, so that models see no difference between a
 /// tool that was built and one that was not.
-pub(super) struct CatalogTool {
+pub(in crate::registrar) struct CatalogTool {
     definition: ToolDefinition,
     state: RwLock<BuildState>,
     /// Whether models are offered the tool while it is unavailable.
@@ -24,27 +24,27 @@ enum BuildState {
 
 impl CatalogTool {
     /// Creates a tool that is unavailable for this reason.
-    pub(super) fn new(definition: ToolDefinition, reason: &str) -> Self {
+    pub(in crate::registrar) fn new(definition: ToolDefinition, reason: &str) -> Self {
         let state = RwLock::new(BuildState::Unavailable(reason.into()));
         Self { definition, state, is_always_offered: false }
     }
 
     /// Creates a tool that is offered to models even if the other tool is unavailable.
-    pub(super) fn always_offered(tool: Arc<dyn Tool>) -> Self {
+    pub(in crate::registrar) fn always_offered(tool: Arc<dyn Tool>) -> Self {
         let definition = tool.definition().clone();
         Self { definition, state: RwLock::new(BuildState::Built(tool)), is_always_offered: true }
     }
 
     /// Sets whether models are offered the tool while it is unavailable.
-    pub(super) fn offered(self, is_always_offered: bool) -> Self {
+    pub(in crate::registrar) fn offered(self, is_always_offered: bool) -> Self {
         Self { is_always_offered, ..self }
     }
 
-    pub(super) fn set_built(&self, tool: Arc<dyn Tool>) {
+    pub(in crate::registrar) fn set_built(&self, tool: Arc<dyn Tool>) {
         self.set(BuildState::Built(tool));
     }
 
-    pub(super) fn set_unavailable(&self, reason: &str) {
+    pub(in crate::registrar) fn set_unavailable(&self, reason: &str) {
         self.set(BuildState::Unavailable(reason.into()));
     }
 

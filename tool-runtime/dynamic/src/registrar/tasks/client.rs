@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use tool_mcp::McpClient;
 
-use super::options::Options;
-use super::pins::CatalogPins;
-use super::shared::Task;
 use crate::catalog::{Connection, ConnectionTarget};
+use crate::registrar::options::Options;
+use crate::registrar::pins::CatalogPins;
+use crate::registrar::shared::Task;
 use crate::secrets::{KnownSecrets, Secret};
 
 /// Creates the client of a connection, and returns its secrets.
 ///
 /// # Errors
 /// Returns why a secret is missing.
-pub(super) async fn client(
+pub(in crate::registrar) async fn client(
     task: &Task,
     connection: &Connection,
 ) -> Result<(McpClient, Arc<KnownSecrets>), String> {

@@ -9,20 +9,20 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tool_core::{Registry, Tool, ToolDefinition};
 use tool_mcp::{McpClient, McpConnection, McpStatus};
 
-use super::backoff::Backoff;
 use super::catalog_tool::CatalogTool;
 use super::client::client;
-use super::event::RegistrarEvent;
-use super::registration::register_provider;
-use super::shared::{Task, TaskUpdate};
 use crate::catalog::{CatalogEntry, CatalogError, Connection};
+use crate::registrar::backoff::Backoff;
+use crate::registrar::event::RegistrarEvent;
+use crate::registrar::registration::register_provider;
+use crate::registrar::shared::{Task, TaskUpdate};
 use crate::secrets::KnownSecrets;
 
 /// How long the end of an entry waits for the store of its definitions. Without them, the tools of
 /// a server that can't be reached would be missing after the next start.
 const MAX_STORE_WAIT: Duration = Duration::from_secs(2);
 
-pub(super) struct ConnectionTask {
+pub(in crate::registrar) struct ConnectionTask {
     task: Task,
     connection: Connection,
     /// The tools that are registered while there is no connection.
@@ -42,7 +42,7 @@ struct Established {
 
 impl ConnectionTask {
     /// Creates the task of an entry, with tools for the definitions that are stored.
-    pub(super) fn new(
+    pub(in crate::registrar) fn new(
         task: Task,
         connection: Connection,
         entry: &CatalogEntry,
@@ -57,7 +57,7 @@ impl ConnectionTask {
     }
 
     /// Registers tools that are unavailable, until the server has listed its own.
-    pub(super) fn register_placeholders(&mut self, registry: &Registry) {
+    pub(in crate::registrar) fn register_placeholders(&mut self, registry: &Registry) {
         if self.task.shared.is_taken(&registry.snapshot(), &self.task.id, false)
             || self.placeholders.is_empty()
         {
@@ -69,7 +69,7 @@ impl ConnectionTask {
     }
 
     /// Runs until the entry is outdated. The previous connection of the name ends first.
-    pub(super) async fn run(
+    pub(in crate::registrar) async fn run(
         mut self,
         previous_ended: Option<CancellationToken>,
         _ended: DropGuard,

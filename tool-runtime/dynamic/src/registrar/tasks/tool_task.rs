@@ -7,20 +7,20 @@ use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 use tool_core::{Availability, Registry, Tool, ToolErrorKind};
 
-use super::backoff::Backoff;
 use super::catalog_tool::CatalogTool;
-use super::registration::{register_tool, unregister};
-use super::shared::{Task, TaskUpdate};
 use crate::backend::availability;
+use crate::registrar::backoff::Backoff;
+use crate::registrar::registration::{register_tool, unregister};
+use crate::registrar::shared::{Task, TaskUpdate};
 use crate::spec::CheckedSpec;
 
 /// The reason why a tool is unavailable while another one has its name.
 const NAME_TAKEN: &str = "the program has or reserves its name";
 
-pub(super) struct ToolTask {
-    pub(super) task: Task,
-    pub(super) spec: CheckedSpec,
-    pub(super) tool: Arc<CatalogTool>,
+pub(in crate::registrar) struct ToolTask {
+    pub(in crate::registrar) task: Task,
+    pub(in crate::registrar) spec: CheckedSpec,
+    pub(in crate::registrar) tool: Arc<CatalogTool>,
 }
 
 /// Why a tool was not built.
@@ -32,7 +32,7 @@ struct BuildFailure {
 
 impl ToolTask {
     /// Runs until the tool was built, or its entry is outdated.
-    pub(super) async fn run(self, _ended: DropGuard) {
+    pub(in crate::registrar) async fn run(self, _ended: DropGuard) {
         let options = &self.task.shared.options;
         let mut backoff = Backoff::new(options.first_delay, options.longest_delay);
         loop {

@@ -85,7 +85,7 @@ async fn value(texts: &LargeRecords, key: &str) -> Option<String> {
     texts.load(key).await.unwrap().map(|record| record.value)
 }
 
-/// Polls a future at most so often, and drops it. Returns whether it was done.
+/// Polls a future at most a number of times, and drops it. Returns whether it has completed.
 async fn poll_times<T>(future: impl Future<Output = T>, polls: usize) -> bool {
     let mut future = pin!(future);
     for _ in 0..polls {
@@ -178,7 +178,7 @@ async fn dropped_save_leaves_the_previous_text_or_the_new_one() {
             assert_eq!(list.corrupt, []);
             assert!(list.records.into_iter().map(|record| record.value).eq(stored.clone()));
 
-            // The next writer finds nothing in its way, and leaves no part of the others.
+            // The next write succeeds, and deletes the parts of the others.
             let expected = if stored.is_some() { Expected::Any } else { Expected::Absent };
             texts.save("a", expected, &long(3)).await.unwrap();
             assert!(value(&texts, "a").await == Some(long(3)));

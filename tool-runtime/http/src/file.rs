@@ -1,7 +1,8 @@
 //! Replaces files as a whole.
 //!
-//! Here, because every crate that writes such files builds on this one. Crates that do the same
-//! name the second file at random, so each write that is killed leaves one behind.
+//! The functions are in this crate because every crate that writes such files depends on it. The
+//! libraries for this purpose name the second file at random, so each write that is killed leaves
+//! one behind.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};

@@ -16,7 +16,7 @@ const COLLECTION: &str = "schedules";
 /// The largest size of a schedule as JSON. The rest of a record is for its state and history.
 const MAX_SCHEDULE_BYTES: usize = MAX_RECORD_BYTES / 2;
 
-/// The schedules in a store of [records](tool_core::records). Clones share them.
+/// Reads and changes the schedules in a store of [records](tool_core::records). Clones share them.
 ///
 /// Each schedule is one record of the collection `schedules`: a [`ScheduleRecord`] as JSON, under
 /// the key `PRINCIPAL/NAME`, in which `%25` and `%2F` stand for `%` and `/` of the principal. The
@@ -242,8 +242,8 @@ pub struct ScheduleQuery<'q> {
     pub principal: Option<&'q str>,
     /// The position after which the page starts.
     pub after: Option<Position>,
-    /// The maximum number of schedules of the page, with those that can't be decoded; `None` for
-    /// all.
+    /// The maximum number of schedules of the page, including those that can't be decoded; `None`
+    /// for all.
     pub limit: Option<usize>,
 }
 
@@ -291,7 +291,7 @@ impl<'q> ScheduleQuery<'q> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ScheduleList {
-    /// The number of changes of the schedules so far.
+    /// The counter of the schedules, which each change raises.
     pub counter: u64,
     /// The schedules, in the order of the list.
     pub records: Vec<ScheduleRecord>,
@@ -299,7 +299,8 @@ pub struct ScheduleList {
     /// program has altered them, or a newer version of the program has written them. They do not
     /// fire.
     pub corrupt: Vec<CorruptRecord>,
-    /// The position of the last of them, after which the next page starts; `None` if there is none.
+    /// The position of the last listed record, after which the next page starts; `None` if the list
+    /// is empty.
     pub end: Option<Position>,
 }
 

@@ -15,7 +15,7 @@ pub enum StoreError {
     /// connection broke while a write was confirmed, the write may have been done.
     #[error("store unavailable: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
-    /// Another writer was faster.
+    /// Another writer has changed the record.
     #[error(
         "`{key}` was changed by another writer: expected revision {expected}, found {actual}; \
          load it again and repeat the change"
@@ -28,13 +28,13 @@ pub enum StoreError {
         /// The revision that is stored.
         actual: u64,
     },
-    /// The record to be changed does not exist, or no longer. It has this key.
+    /// The record of this key, which was to be changed, does not exist or was deleted.
     #[error("`{0}` is not stored, or was deleted by another writer")]
     NotFound(String),
-    /// The record to be created exists already. It has this key.
+    /// The record of this key, which was to be created, exists already.
     #[error("`{0}` exists already: load it, or choose another name")]
     AlreadyExists(String),
-    /// The stored record can't be read. It was left unchanged, to be repaired by a person.
+    /// The stored record can't be read. It is left unchanged, so that an operator can repair it.
     #[error(
         "the record of `{key}` can't be read: {reason}; it was left unchanged: repair it, or \
          delete it"

@@ -6,8 +6,8 @@ use tokio::sync::watch;
 
 use super::{Expected, Record, RecordList, RecordQuery, Records, StoreError, check_sizes};
 
-/// Keeps records in memory, for tests and for programs that need nothing after their end. Clones
-/// share them.
+/// Keeps records in memory, for tests and for programs whose records need not survive a restart.
+/// Clones share them.
 ///
 /// ```
 /// use tool_runtime::records::{Expected, MemoryRecords, Records};

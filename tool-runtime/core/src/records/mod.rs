@@ -1,7 +1,7 @@
 //! Small records that outlive a process, such as descriptions of tools that processes share.
 //!
-//! [`Records`] is the one trait that a database implements for all of them. What stores something
-//! wraps it, so a program passes one store to each of them.
+//! A database implements one trait, [`Records`], for all of them. The types that keep such records
+//! take any store of this trait, so a program passes one store to each of them.
 //!
 //! `store.rs` is the contract, `record.rs` its data, `query.rs` which records a list has;
 //! `memory.rs` and `file/` are implementations without a database. `large/` keeps texts that are

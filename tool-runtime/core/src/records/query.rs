@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use super::{CorruptRecord, Record};
 
-/// Which records of a collection are listed, and in which order.
+/// Selects the records of a collection to list, and their order.
 ///
 /// Without [`order_up_to`](Self::order_up_to), records are in the order of their keys, compared as
 /// bytes.

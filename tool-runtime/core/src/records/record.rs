@@ -53,7 +53,7 @@ impl Record {
 
 /// A record that can't be read.
 ///
-/// Lists name such records beside the others, so that nothing disappears unseen.
+/// Lists contain such records beside the others, so that no record is lost silently.
 ///
 /// ```
 /// use tool_runtime::records::{Record, StoreError};
@@ -116,7 +116,7 @@ impl From<CorruptRecord> for StoreError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordList {
-    /// The number of saves and deletions in the collection, all of which the list shows.
+    /// The counter of the collection. The list shows all writes up to it.
     pub counter: u64,
     /// The records, in the order of the query.
     pub records: Vec<Record>,

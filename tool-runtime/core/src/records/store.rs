@@ -16,7 +16,7 @@ pub const MAX_KEY_BYTES: usize = 1024;
 /// The largest size of the name of a collection in bytes.
 pub const MAX_COLLECTION_BYTES: usize = 64;
 
-/// The time between two looks of [`Records::changed`] by default.
+/// The time between two reads of the counter by the default of [`Records::changed`].
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Storage backend for small records: texts under keys, in collections.
@@ -31,16 +31,16 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// - [`save`](Self::save) and [`delete`](Self::delete) write only if the stored record is as
 ///   [expected](Expected). Of concurrent writers that expect one revision, exactly one succeeds.
 /// - A write is durable when its future returns, and is visible to all processes.
-/// - A list shows one moment.
-/// - Names of collections, keys and values are any text, and come back byte for byte. Those that
-///   differ in a byte are different. Nothing is interpreted. What is larger than
-///   [`MAX_COLLECTION_BYTES`], [`MAX_KEY_BYTES`] or [`MAX_RECORD_BYTES`] is refused:
+/// - A list shows the collection at one moment.
+/// - Names of collections, keys and values are any text, and are returned byte for byte. Two texts
+///   that differ in a byte are different. The store interprets none of them. A text that is larger
+///   than [`MAX_COLLECTION_BYTES`], [`MAX_KEY_BYTES`] or [`MAX_RECORD_BYTES`] is refused:
 ///   [`check_sizes`] does this.
 /// - If the future of a write is dropped, the write is done completely or not at all.
 /// - No operation changes two records.
-/// - What is found damaged is [listed as corrupt](RecordList::corrupt), and is an error of
-///   [`load`](Self::load). Unless its key can't be read, it can be deleted, or replaced, by its
-///   revision or by [`Expected::Any`], and other records are not affected.
+/// - A damaged record is [listed as corrupt](RecordList::corrupt), and [`load`](Self::load) returns
+///   an error for it. If its key can be read, it can be deleted or replaced by its revision or by
+///   [`Expected::Any`], and other records are not affected.
 ///
 /// The crate `tool-conformance` tests an implementation against these rules: see the page `testing`
 /// of the guide.
@@ -112,7 +112,7 @@ pub trait Records: Send + Sync + Debug {
     ) -> Result<RecordList, StoreError>;
 
     /// Waits until the counter of the collection is above `since`, by a write of any process, and
-    /// returns it. Default: looks four times a second.
+    /// returns it. Default: reads the counter four times a second.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`].

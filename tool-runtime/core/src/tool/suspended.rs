@@ -126,7 +126,7 @@ impl SuspendedCall {
         })
     }
 
-    /// Decodes the answer to the question. If there is none, it decodes `null`.
+    /// Decodes the answer to the question, or `null` if there is none.
     ///
     /// To ask again instead of failing, suspend the call with another question.
     ///

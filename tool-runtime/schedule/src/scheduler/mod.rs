@@ -155,9 +155,9 @@ impl Scheduler {
     ///
     /// | error | consequence |
     /// |---|---|
-    /// | [`Corrupt`](StoreError::Corrupt) | The schedule does not fire until its record is repaired or deleted; others do. It is reported once for each of its revisions. |
-    /// | others, of a poll | The scheduler polls again after the [interval](Self::poll_interval). |
-    /// | others, of a result | The result is lost, and the occurrence is reported as [interrupted](crate::Outcome::Interrupted). |
+    /// | [`Corrupt`](StoreError::Corrupt) | The schedule does not fire until its record is repaired or deleted; other schedules do. The error is reported once for each revision of the record. |
+    /// | another error, of a poll | The scheduler polls again after the [interval](Self::poll_interval). |
+    /// | another error, when a result is saved | The result is lost, and the occurrence is reported as [interrupted](crate::Outcome::Interrupted). |
     ///
     /// ```
     /// use tool_runtime::records::{Expected, MemoryRecords, Records};

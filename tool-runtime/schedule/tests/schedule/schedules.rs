@@ -135,7 +135,7 @@ async fn list_has_the_schedules_of_one_principal_only() {
 }
 
 #[tokio::test]
-async fn due_schedules_are_those_that_wake_until_then_the_earliest_first() {
+async fn due_schedules_are_listed_by_wake_time() {
     let store = MemoryRecords::new();
     let schedules = Schedules::new(store.clone());
     for (name, next_at) in [("late", 300), ("b", 100), ("a", 100), ("early", 50), ("past", -5)] {

@@ -110,8 +110,8 @@ impl Collection {
     /// Saves a record, or deletes it, if the stored one is as expected, and returns the revision.
     ///
     /// # Errors
-    /// Those of [`Expected::check`]; those of [`load`](Self::load) if the record may be in a
-    /// damaged line, unless it is to be replaced whatever it is.
+    /// The errors of [`Expected::check`], and those of [`load`](Self::load) if the record may be in
+    /// a damaged line and is not replaced with [`Expected::Any`].
     pub(super) fn change(
         &mut self,
         key: &str,

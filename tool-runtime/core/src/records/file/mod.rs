@@ -1,5 +1,5 @@
-//! Records in files: `lines.rs` is the format of a collection, `damage.rs` what is left of lines
-//! that can't be read, and `write.rs` replaces a file.
+//! Records in files: `lines.rs` is the format of a collection, `damage.rs` decodes what it can of
+//! lines that can't be read, and `write.rs` replaces a file.
 
 mod damage;
 mod lines;
@@ -23,14 +23,15 @@ use lines::Collection;
 /// changes within a quarter of a second. The folder must not be on a network file system. On Unix,
 /// only the user of the process can read the files.
 ///
-/// A write that has returned is on the disk. A kill at any moment leaves all of it or nothing.
+/// A write that has returned is on the disk. A write that is killed is done completely or not at
+/// all.
 ///
 /// **Damage.** A line that can't be read is listed as corrupt, and stays in the file until its
 /// record is replaced or deleted. If its key can be read, only that record is affected. Otherwise
-/// the record of any key may be in the line: loading a key that is in no other line is an error
-/// instead of `None`, and so are its deletion and a save that expects something. Such a line is
-/// listed under a made-up key, `damaged line …`, by which it can be deleted. A damaged first line
-/// affects the whole collection.
+/// the record of any key may be in the line. Loading a key that is in no other line then returns an
+/// error instead of `None`; deleting it, or saving it with another expectation than
+/// [`Expected::Any`], returns an error, too. Such a line is listed under a generated key,
+/// `damaged line …`, by which it can be deleted. A damaged first line affects the whole collection.
 ///
 /// ```
 /// use tool_runtime::records::{Expected, FileRecords, Records};

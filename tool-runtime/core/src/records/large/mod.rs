@@ -18,8 +18,8 @@ const PAGE: usize = 16;
 /// A text of at most [`MAX_RECORD_BYTES`] is one record. A longer one is divided into parts, which
 /// are records of a second collection with `_parts` at the end of its name. The record under the
 /// key of the text names them and is written last, so that a kill at any moment, or a dropped
-/// future, leaves the previous text whole. Then the parts of the previous text are deleted. What a
-/// killed writer has left is deleted with the next change of its key, or by
+/// future, leaves the previous text whole. Then the parts of the previous text are deleted. Parts
+/// that a killed writer has left are deleted with the next change of their key, or by
 /// [`delete_unused_parts`](Self::delete_unused_parts).
 ///
 /// Keys of long texts are limited to 900 bytes, because those of their parts are longer.

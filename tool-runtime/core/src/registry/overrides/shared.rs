@@ -106,8 +106,8 @@ impl SharedOverrides {
         Arc::clone(&self.copy.lock().overrides)
     }
 
-    /// Returns why the store can't be followed, while it can't: changes by other processes do not
-    /// arrive then.
+    /// Returns the error of the store while its changes can't be followed; `None` otherwise. In the
+    /// meantime, changes by other processes do not arrive.
     pub fn store_error(&self) -> Option<Arc<StoreError>> {
         self.copy.lock().store_error.clone()
     }

@@ -47,10 +47,9 @@ impl Agent {
     /// checked, because a call of a hidden tool runs.
     ///
     /// By default, the options are checked in a request with all tools, so a limit on the tools of
-    /// one request is checked too. Any [selector](Self::selector) other than
-    /// [`AllTools`](crate::registry::AllTools) chooses the tools by the conversation, which is not
-    /// known yet. The check does not call such a selector: it checks each tool alone, and the
-    /// options with at most one tool, which satisfies their tool choice.
+    /// one request is checked too. A [selector](Self::selector) chooses the tools by the
+    /// conversation, which is not known yet. The check does not call it: it checks each tool alone,
+    /// and the options with at most one tool, which satisfies their tool choice.
     ///
     /// Only declared extensions are checked, such as with `#[tool(extensions(…))]`. A type that a
     /// tool [requires](crate::ToolContext::require) from its context without a declaration is not

@@ -112,7 +112,7 @@ impl<'a> SelectorInput<'a> {
 /// An agent calls it on each turn. The selection should include the discovered tools, because
 /// otherwise the model does not receive the definitions of what it found. The order of the result
 /// does not matter: tools that were offered before keep their order, so that the caches of
-/// providers stay valid. If a selector panics, [`AllTools`] is used instead.
+/// providers stay valid. If a selector panics, all tools that may be offered are offered.
 ///
 /// ```
 /// use tool_runtime::ToolDefinition;

@@ -31,8 +31,7 @@ const MAX_ATTEMPTS: usize = 16;
 /// call this type directly only in a program without a registry, such as an administration command.
 ///
 /// Entries are records of the collection `catalog`, under keys such as `tool/add`, and the pinned
-/// definitions of servers are records of `catalog_pins`. Both are JSON of
-/// [any size](LargeRecords).
+/// definitions of servers are records of `catalog_pins`. Both are JSON of [any size](LargeRecords).
 ///
 /// ```
 /// use tool_runtime::dynamic::{Catalog, Connection, EntryId};
@@ -83,7 +82,7 @@ pub struct CatalogContents {
     pub revision: u64,
     /// The entries in the order of their kinds and names.
     pub entries: Vec<CatalogEntry>,
-    /// The records that can't be decoded, and have no effect.
+    /// The records that can't be decoded. They have no effect.
     pub corrupt: Vec<CorruptRecord>,
 }
 
@@ -104,7 +103,7 @@ impl Catalog {
         Ok(self.entries.changed(since).await?)
     }
 
-    /// Deletes what killed processes have left of their changes.
+    /// Deletes the records that unfinished changes of killed processes have left.
     pub(crate) async fn delete_unused_parts(&self) -> Result<(), CatalogError> {
         self.entries.delete_unused_parts().await?;
         self.pins.delete_unused_parts().await?;

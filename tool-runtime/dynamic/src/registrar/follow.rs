@@ -29,7 +29,7 @@ pub(super) async fn follow(shared: Arc<Shared>, since: u64) {
     shared.stopped.cancel();
 }
 
-/// Deletes what killed processes have left in the store.
+/// Deletes the records that unfinished changes of killed processes have left.
 async fn delete_unused_parts(shared: &Shared) {
     if let Err(error) = shared.catalog.delete_unused_parts().await {
         shared.emit([RegistrarEvent::StoreFailed { reason: error.to_string() }]);

@@ -4,8 +4,9 @@
 //!    [`Registrar`] is the handle, whose changes are stored first and then applied.
 //! 2. `shared.rs` holds what is applied, and `apply.rs` applies entries: those that this process
 //!    changed, and those that `follow.rs` finds in the catalog when another process changed it.
-//! 3. `tasks/`: a task for each entry builds a tool or connects to a server, and tries again after a
-//!    failure (`backoff.rs`). What a server lists is registered as far as it is pinned (`pins.rs`).
+//! 3. `tasks/`: a task for each entry builds a tool or connects to a server, and tries again after
+//!    a failure (`backoff.rs`). What a server lists is registered as far as it is pinned
+//!    (`pins.rs`).
 //! 4. `registration.rs` changes the registry, and `collision.rs` protects the tools of the program.
 //!    `status.rs`, `event.rs` and `error.rs` report what happened.
 //!

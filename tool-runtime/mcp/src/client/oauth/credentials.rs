@@ -17,7 +17,8 @@ pub(super) struct Credentials {
     pub(super) tokens: Tokens,
     pub(super) server: Arc<str>,
     grant: Arc<Mutex<Grant>>,
-    /// The tokens of the last load, which a refresh replaces. Before it, a save replaces any.
+    /// The tokens of the last load, which a refresh replaces. Before the first load, a save
+    /// replaces any tokens.
     loaded: Arc<Mutex<Expected>>,
     sent_secrets: SentSecrets,
 }
@@ -53,7 +54,7 @@ impl Credentials {
         *lock(&self.grant) = grant;
     }
 
-    /// Remembers the tokens, which are sent to servers.
+    /// Records the tokens as secrets that are sent to servers.
     fn remember(&self, credentials: Option<&StoredCredentials>) {
         let tokens = tokens(credentials);
         let of_client = self.grant().client.and_then(|client| client.secret);
@@ -146,7 +147,7 @@ mod tests {
         first.save(token("first")).await.unwrap();
         second.save(token("second")).await.unwrap();
         assert_eq!(stored().await, "first");
-        // What is saved without another load replaces what was saved before.
+        // A save without another load replaces the tokens of the save before.
         first.save(token("next")).await.unwrap();
         second.load().await.unwrap();
         second.save(token("last")).await.unwrap();

@@ -12,15 +12,16 @@ use super::stored_tokens::StoredTokens;
 /// The collection of the tokens.
 const COLLECTION: &str = "mcp_tokens";
 
-/// The tokens of servers, encrypted in any store of [records](tool_core::records). Clones share it.
+/// Keeps the tokens of servers in any store of [records](tool_core::records), encrypted or in
+/// plaintext. Clones share the store.
 ///
-/// Each value is encrypted with XChaCha20-Poly1305 under the key of the program and a random nonce.
-/// It is bound to its server, so that a stored value can't be moved to another one. Keep the key
-/// apart from the store, such as in the keyring of the system.
+/// [Encrypted](Self::encrypted) values use XChaCha20-Poly1305 with the key of the program and a
+/// random nonce. Each one is bound to its server, so that a stored value can't be moved to another
+/// one. Keep the key apart from the store, such as in the keyring of the system.
 ///
 /// Tokens are in the collection `mcp_tokens`, under the SHA-256 digest of the URL of their server.
-/// Processes share them: of two that refresh a token at the same time, the second keeps the token
-/// of the first.
+/// Processes share them: if two refresh a token at the same time, the second keeps the token of the
+/// first.
 ///
 /// ```
 /// use tool_runtime::mcp::{McpClient, OAuth, Tokens};
@@ -72,7 +73,7 @@ impl Tokens {
         Self { store: Arc::new(store), cipher: Some(Arc::new(cipher)) }
     }
 
-    /// Keeps tokens in a store as they are. Who can read the store can use them.
+    /// Keeps tokens in a store in plaintext. Everyone who can read the store can use them.
     ///
     /// ```
     /// use tool_runtime::mcp::{OAuth, Tokens};
@@ -150,9 +151,9 @@ impl Tokens {
         serde_json::to_string(&value).map_err(StoreError::unavailable)
     }
 
-    /// Decodes a record. No reason repeats anything of it.
+    /// Decodes a record. The reasons contain nothing of the record.
     fn decode(&self, record: &Record) -> Result<Entry, &'static str> {
-        const INVALID: &str = "it has not the form of tokens";
+        const INVALID: &str = "it does not have the form of tokens";
         let value: StoredValue = serde_json::from_str(&record.value).map_err(|_| INVALID)?;
         match (value, &self.cipher) {
             (StoredValue::Plaintext(entry), None) => Ok(*entry),

@@ -41,7 +41,7 @@ pub struct RecordPins {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredPins {
-    /// For people, because the key is a digest.
+    /// The name of the server, for people, because the key is a digest.
     server: String,
     pins: Pins,
 }
@@ -99,7 +99,8 @@ impl RecordPins {
         Ok(())
     }
 
-    /// Deletes what killed processes have left of their saves. Returns the number of its records.
+    /// Deletes the records that unfinished saves of killed processes have left, and returns their
+    /// number.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`].

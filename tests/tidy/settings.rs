@@ -141,7 +141,7 @@ fn errors_have_names_of_the_convention() {
 }
 
 #[test]
-fn no_limit_is_no_largest_number() {
+fn absent_limits_are_none() {
     let largest = expression(r"\bmax_\w+: (usize|u32|u64)::MAX\b");
     for (path, text) in LIBRARIES.iter().flat_map(|folder| sources(folder)) {
         let found = largest.find(&code(&text)).map(|it| it.as_str().to_owned());

@@ -77,7 +77,7 @@ pub(crate) async fn poll_times<T>(times: usize, future: impl Future<Output = T>)
         polls_left -= 1;
         match future.as_mut().poll(context) {
             Poll::Ready(output) => Poll::Ready(Some(output)),
-            // The next poll, or the end, without a change of what the future waits for.
+            // After the last poll, the future is dropped, even if nothing wakes it.
             Poll::Pending if polls_left == 0 => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         }

@@ -30,7 +30,8 @@ pub struct Violation {
     pub rule: &'static str,
     /// The behavior that the rule requires.
     pub expected: String,
-    /// The behavior of the implementation. Of long values, both have the part that differs.
+    /// The behavior of the implementation. If values are long, this text and `expected` show the
+    /// part that differs.
     pub found: String,
 }
 

@@ -26,13 +26,13 @@ pub(crate) fn is_git_metadata(name: &str) -> bool {
     name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case("git~1")
 }
 
-/// Whether this is the name of a file on this system.
+/// Whether this can be the name of a file on this system.
 #[cfg(any(not(target_os = "linux"), portable))]
 pub(crate) fn is_native(name: &str) -> bool {
     !cfg!(windows) || windows_refusal(name).is_none()
 }
 
-/// Returns the reason why this is not the name of a file on Windows.
+/// Returns the reason why this can't be the name of a file on Windows.
 pub(crate) fn windows_refusal(name: &str) -> Option<&'static str> {
     if name.contains('\\') {
         Some("contains `\\`: separate the folders of a path by `/`")

@@ -1,4 +1,4 @@
-//! Messages with each kind of part, and what of them a request must contain.
+//! Messages with each kind of part, and the texts of them that a request must contain.
 
 use serde_json::{Value, json};
 use tool_core::message::{

@@ -1,7 +1,7 @@
 //! The suite for codecs of model APIs, and other clients of models: what their requests contain.
 //!
-//! A codec that does not know a kind of content must say so: a picture that is dropped silently
-//! makes the model answer another question. The suite sends each variant of the
+//! A codec that does not know a kind of content must return an error, because a picture that is
+//! dropped silently makes the model answer another question. The suite sends each variant of the
 //! content and of the options of a [`ChatRequest`], and looks for it in the body of the request.
 //!
 //! ```

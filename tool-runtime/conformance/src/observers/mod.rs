@@ -18,7 +18,7 @@ use crate::violation::ensure_eq;
 /// The number of threads that emit events at once, and how often each emits all of them.
 const THREADS: usize = 4;
 const REPETITIONS: usize = 50;
-/// The time after which an observer is taken for one that blocks.
+/// The time after which an observer counts as one that blocks.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 const EACH_KIND: &str = "an observer takes each kind of event, whatever its texts are";
@@ -31,7 +31,7 @@ const ONLY_RUNNING: &str = "the answer of `only_running_calls` does not change";
 ///
 /// The checks cover that no event makes it panic, with empty, long and unusual texts; that it
 /// returns soon; and that [`only_running_calls`](Observer::only_running_calls) always returns the
-/// same value. What it does with the events is up to its own tests. `create` returns a new observer
+/// same value. Test what it does with the events in its own tests. `create` returns a new observer
 /// each time.
 ///
 /// ```

@@ -40,7 +40,7 @@ async fn check_winners<R: Records + 'static>(
     let [store, _] = handles;
     let mut expected = Expected::Absent;
     for round in 0..ROUNDS {
-        // The last ones delete.
+        // The last rounds delete.
         let is_save = round + 2 < ROUNDS;
         let works = handles.iter().cycle().take(WRITERS).enumerate();
         let works = works.map(|(writer, store)| -> Work<Option<(u64, String)>> {
@@ -68,7 +68,7 @@ async fn check_winners<R: Records + 'static>(
         ensure_eq(WINNER, &stored, &winner)?;
         expected = match (winner, round + 2 == ROUNDS) {
             (Some((revision, _)), _) => Expected::Revision(revision),
-            // Only saves follow the expectation that there is nothing.
+            // The last round deletes a record, so there has to be one.
             (None, true) => {
                 let saved = store.save("one", "k", Expected::Absent, "again", None).await;
                 Expected::Revision(saved.map_err(failed(ONE_WINNER))?)

@@ -9,7 +9,7 @@ use crate::violation::{ensure_eq, failed};
 const EXPECTED: &str = "a write is done only if the stored record is as expected";
 const REFUSED: &str = "a refused write changes nothing";
 
-/// How the record of a check came about.
+/// The writes that precede a check.
 #[derive(Clone, Copy)]
 enum History {
     Missing,

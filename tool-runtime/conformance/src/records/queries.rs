@@ -44,7 +44,7 @@ const PREFIXES: [&str; 12] =
 const LIMITS: [i64; 6] = [i64::MIN, -3, 0, 4, 5, i64::MAX];
 const COUNTS: [Option<usize>; 6] = [Some(0), Some(1), Some(2), Some(17), Some(1_000), None];
 
-/// Positions of records and of none, and such as only a list by order has.
+/// Positions at which there is a record or none, with and without an order.
 fn positions() -> Vec<Option<Position>> {
     let keys = ["", "A", "a", "a/1", "a/11", "b", "c", "\u{ffff}", "\u{10ffff}", "\u{10ffff}2"];
     let orders = [None, Some(i64::MIN), Some(-3), Some(1), Some(5), Some(i64::MAX)];
@@ -119,7 +119,7 @@ pub(super) async fn check(store: &dyn Records) -> Result<(), Violation> {
         check(RecordQuery::all().after(position.clone()), AFTER).await?;
         check(RecordQuery::all().order_up_to(i64::MAX).after(position), AFTER).await?;
     }
-    // A part of the combinations, in which each value meets many others.
+    // A sample of the combinations, in which each value is combined with many others.
     let mut number = 0;
     for prefix in PREFIXES {
         for position in positions() {

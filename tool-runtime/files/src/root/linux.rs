@@ -31,7 +31,7 @@ const READ: OFlags =
 /// The kernel answers `EAGAIN` if a folder is renamed while it resolves a path.
 const MAX_ATTEMPTS: u32 = 64;
 
-/// An open folder, which nothing below it leads out of.
+/// An open folder. No path below it leads out of it.
 #[derive(Debug)]
 pub(crate) struct Root(OwnedFd);
 
@@ -128,8 +128,8 @@ impl Folder {
         openat(&self.0, ".", flags, Mode::from_raw_mode(mode)).ok().map(File::from)
     }
 
-    /// Gives a file without a name this one, unless it is taken. Returns whether the system can do
-    /// it.
+    /// Gives this name to a file without one, unless the name is taken. Returns whether the system
+    /// supports this.
     pub(crate) fn link_unnamed(&self, file: &File, name: &str) -> Result<bool, FileError> {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         match linkat(CWD, path, &self.0, name, AtFlags::SYMLINK_FOLLOW) {
@@ -144,7 +144,7 @@ impl Folder {
         Ok(mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
     }
 
-    /// Exchanges two entries. Returns whether the system can do it.
+    /// Exchanges two entries. Returns whether the system supports this.
     pub(crate) fn exchange(
         &self,
         name: &str,

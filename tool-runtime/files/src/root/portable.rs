@@ -18,7 +18,7 @@ use super::{FileError, Kind, regular};
 use crate::names::{is_native, temporary_name};
 use crate::path::RelativePath;
 
-/// An open folder, which nothing below it leads out of.
+/// An open folder. No path below it leads out of it.
 #[derive(Debug)]
 pub(crate) struct Root(Folder);
 
@@ -178,12 +178,12 @@ impl Folder {
         Ok(self.dir.open_with(name, &options)?.into_std())
     }
 
-    /// Creates no file without a name, because only Linux has such files.
+    /// Returns `None`, because only Linux has files without a name.
     pub(crate) fn create_unnamed(&self, _: u32) -> Option<File> {
         None
     }
 
-    /// Gives no name to a file without one.
+    /// Returns `false`, because only Linux has files without a name.
     pub(crate) fn link_unnamed(&self, _: &File, _: &str) -> Result<bool, FileError> {
         Ok(false)
     }
@@ -193,7 +193,7 @@ impl Folder {
         Ok(self.dir.create_dir(name)?)
     }
 
-    /// Exchanges two entries. Returns whether the system can do it.
+    /// Exchanges two entries. Returns whether the system supports this.
     #[cfg(target_vendor = "apple")]
     pub(crate) fn exchange(
         &self,
@@ -210,7 +210,7 @@ impl Folder {
         }
     }
 
-    /// Exchanges nothing, because the system has no call for it.
+    /// Returns `false`, because the system has no call that exchanges entries.
     #[cfg(not(target_vendor = "apple"))]
     pub(crate) fn exchange(&self, _: &str, _: &Self, _: &str) -> Result<bool, FileError> {
         Ok(false)
@@ -313,7 +313,7 @@ fn is_unsupported(error: rustix::io::Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP | Errno::OPNOTSUPP)
 }
 
-/// Returns the spelling of a name among those of its folder. `is_same` tells whether another name
+/// Returns the spelling of a name among those of its folder. `is_same` returns whether another name
 /// is that of the same file.
 fn spelling(
     name: &str,

@@ -168,7 +168,7 @@ pub(crate) fn remove(
     })
 }
 
-/// Moves a file back that was moved in another version than the expected one.
+/// Moves a file back if the version that was moved is not the expected one.
 fn check_taken(
     from: &Folder,
     name: &str,

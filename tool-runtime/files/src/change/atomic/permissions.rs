@@ -32,8 +32,8 @@ pub(super) fn set_mode(_: &File, _: u32) -> io::Result<()> {
 /// Gives a new file the owner and the group of the one that it replaces, as far as the program may,
 /// and returns its permissions.
 ///
-/// Only root may give files away: for others, the file becomes theirs. If even the group can't be
-/// kept, the new one gets no more rights than everyone has.
+/// Only root may change the owner of a file, so a file that another user writes belongs to that
+/// user. If the group can't be kept either, the new group gets no more rights than everyone has.
 #[cfg(unix)]
 pub(super) fn adopt_owner(file: &File, replaced: &Metadata, mode: u32) -> io::Result<u32> {
     use std::os::unix::fs::{MetadataExt as _, fchown};

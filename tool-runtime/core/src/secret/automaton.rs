@@ -1,7 +1,7 @@
 //! Finds many patterns in a text in one pass (Aho–Corasick).
 //!
-//! Our own, because redaction needs less than a search: of the patterns that end at a byte, the
-//! longest one covers the others. The crate `aho-corasick` keeps all of them for each state. A
+//! This is our own, because redaction needs less than a search: of the patterns that end at a byte,
+//! the longest one covers the others. The crate `aho-corasick` keeps all of them for each state. A
 //! model can send secret arguments that end with each other: of 1 MB of them, that crate builds 1.5
 //! GB in 7 s, this module a state per byte in 0.1 s. Nor does the crate return how many bytes at
 //! the end of a text begin a pattern, which a stream needs.

@@ -19,8 +19,8 @@ use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames
 /// Client for the Gemini API, at Google or at a compatible server.
 ///
 /// Options that only Gemini has are set with
-/// [`ChatOptions::extra`](tool_core::models::ChatOptions::extra()). Members of `generationConfig` and
-/// `toolConfig` are merged with those that the other options create:
+/// [`ChatOptions::extra`](tool_core::models::ChatOptions::extra()). Members of `generationConfig`
+/// and `toolConfig` are merged with those that the other options create:
 ///
 /// ```no_run
 /// use tool_runtime::{Agent, ChatOptions, Tools, providers::Gemini};

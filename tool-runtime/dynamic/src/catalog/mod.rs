@@ -6,7 +6,8 @@
 //!    is one compare-and-set write of a record. `error.rs` has the reasons of failures.
 //!
 //! # Invariants
-//! - An entry is one record with all of its versions: a crash leaves all of a change or nothing.
+//! - The record of an entry has all of its versions, or names their parts and is written last: a
+//!   crash leaves all of a change or nothing.
 //! - A catalog contains the names of secrets, never their values.
 
 mod connection;

@@ -118,7 +118,7 @@ pub(crate) fn parse_network(text: &str) -> Option<IpNet> {
     IpNet::from_str(text).ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }
 
-/// A text that is neither the host nor the network that is expected.
+/// The error for a text that is not the expected host or network.
 ///
 /// ```
 /// use tool_runtime::web::Web;

@@ -43,8 +43,8 @@ use super::{
 /// # Implementing a store
 /// Put the impl under `#[async_trait]`, which this crate re-exports. [`SessionWrite::check`]
 /// decides whether a write is valid, and returns the new revision. Hold a lock, or a transaction,
-/// from reading the revision until the write is complete. Test the store with the
-/// crate `tool-conformance`.
+/// from reading the revision until the write is complete. Test the store with the crate
+/// `tool-conformance`.
 ///
 /// The provided methods load whole records. Override [`load_range`](Self::load_range) in a store
 /// that can read a part of a session: the cost of a run then no longer grows with the conversation.

@@ -10,8 +10,8 @@
 //! Invariants:
 //!
 //! - The conversation is never changed: a [`Window`] only selects messages.
-//! - [`Window::plan`] performs no I/O. The same conversation and [`WindowState`] give the same
-//!   plan. Only a [`Summarizer`] does other work.
+//! - Planning performs no I/O: the same conversation and state give the same plan. Only a
+//!   [`Summarizer`] does other work.
 //! - A call is never separated from its result, nor reasoning from the call that it led to.
 
 pub(crate) mod count;

@@ -22,7 +22,7 @@ const ACCEPTED: [(&str, usize, usize); 16] = [
     ("http", 14, 0),
     ("json", 13, 4),
     ("knowledge", 28, 0),
-    ("mcp", 68, 0),
+    ("mcp", 67, 0),
     ("providers", 20, 10),
     ("report", 4, 0),
     ("schedule", 20, 0),

@@ -19,6 +19,7 @@
 //! | `records::Records` | `records` | `records` (default) |
 //! | `agent::session::SessionStore` | `sessions` | `sessions` (default) |
 //! | `knowledge::DocumentStore` | `documents` | `documents` |
+//! | `mcp::PinStore` | `pins` | `pins` |
 //! | `providers::codec::Codec`, `ChatModel` | `codecs` | `codecs` |
 //! | `event::Observer` | `observers` | `observers` |
 //!
@@ -36,6 +37,7 @@
         feature = "codecs",
         feature = "documents",
         feature = "observers",
+        feature = "pins",
         feature = "records",
         feature = "sessions"
     )),
@@ -52,6 +54,8 @@ mod difference;
 pub mod documents;
 #[cfg(feature = "observers")]
 pub mod observers;
+#[cfg(feature = "pins")]
+pub mod pins;
 #[cfg(feature = "records")]
 pub mod records;
 #[cfg(feature = "sessions")]

@@ -6,6 +6,7 @@
 mod codecs;
 mod documents;
 mod observers;
+mod pins;
 mod records;
 mod sessions;
 

@@ -36,7 +36,6 @@ mod notices;
 #[cfg(feature = "oauth")]
 mod oauth;
 mod options;
-pub mod pin_conformance;
 mod pins;
 mod questions;
 mod settings;

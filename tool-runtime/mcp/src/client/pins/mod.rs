@@ -112,7 +112,7 @@ pub enum ChangeKind {
 /// - Pins of different servers that are saved at the same time are all stored.
 /// - If the future of `save` is dropped, the save is done completely or not at all.
 ///
-/// [`pin_conformance::check`](crate::pin_conformance::check) tests an implementation.
+/// The suite `tool_conformance::pins` tests an implementation.
 ///
 /// ```
 /// use tool_runtime::mcp::{MemoryPins, PinStore, PinnedDefinition, Pins};

@@ -1,108 +1,96 @@
-//! A conformance suite for pin stores: tests an implementation of [`PinStore`] against its
-//! contract.
+//! The suite for stores of pinned MCP definitions, by the contract of [`PinStore`].
+//!
+//! ```
+//! use tool_conformance::pins;
+//! use tool_runtime::mcp::MemoryPins;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! assert_eq!(pins::check(|| async { MemoryPins::new() }).await, []);
+//!
+//! let store = MemoryPins::new();
+//! assert_eq!(pins::check_handles(store.clone(), store).await, []);
+//! # }
+//! ```
 
-use std::fmt::Debug;
-use std::future::poll_fn;
-use std::io;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 use serde_json::{Value, json};
+use tool_mcp::{PinStore, PinnedDefinition, Pins};
 
-use super::pins::{PinStore, PinnedDefinition, Pins};
+use crate::Violation;
+use crate::checks::{Checks, Scheduling, Work, poll_times};
+use crate::violation::{ensure_eq, failed};
 
 /// Names of servers and of tools that a store must distinguish.
 const NAMES: [&str; 10] =
     ["docs", "Docs", "docs ", "", "döcs", "do\u{308}cs", "docs\0", "../docs", "%", "'; DROP --"];
 
-/// The first rule of the [`PinStore`] contract that a store violates.
-///
-/// ```
-/// use tool_runtime::mcp::{MemoryPins, pin_conformance};
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), pin_conformance::Violation> {
-/// pin_conformance::check(|| async { MemoryPins::new() }).await
-/// # }
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("pin store violates the contract: {rule}: {details}")]
-pub struct Violation {
-    rule: &'static str,
-    /// The behavior of the store.
-    details: String,
-}
+/// The number of concurrent writers.
+const WRITERS: usize = 16;
 
-/// Fails unless both values are equal.
-fn ensure_eq<T: PartialEq + Debug>(
-    rule: &'static str,
-    actual: &T,
-    expected: &T,
-) -> Result<(), Violation> {
-    let details = || format!("{actual:?} instead of {expected:?}");
-    if actual == expected { Ok(()) } else { Err(Violation { rule, details: details() }) }
-}
-
-/// Returns the violation of a store that fails where it has to succeed.
-fn failed(rule: &'static str) -> impl Fn(io::Error) -> Violation {
-    move |error| Violation { rule, details: format!("it failed: {error}") }
-}
-
-/// Checks a pin store against the contract of [`PinStore`].
+/// Checks a store of pins against the contract of [`PinStore`].
 ///
 /// `open` returns a store without pins and is called a few times: return a new file or schema each
 /// time. If a store can be cloned, or opened more than once, run [`check_handles`] as well.
 ///
 /// ```
-/// use tool_runtime::mcp::{MemoryPins, pin_conformance};
+/// use tool_conformance::pins;
+/// use tool_runtime::mcp::MemoryPins;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// pin_conformance::check(|| async { MemoryPins::new() }).await.unwrap();
+/// assert_eq!(pins::check(|| async { MemoryPins::new() }).await, []);
 /// # }
 /// ```
-///
-/// # Errors
-/// Returns the first violation, with what the store did instead.
-///
-/// # Panics
-/// Panics outside a tokio runtime, and if the store panics.
-pub async fn check<S, F>(open: impl Fn() -> F) -> Result<(), Violation>
+pub async fn check<S, F>(open: impl Fn() -> F) -> Vec<Violation>
 where
     S: PinStore + 'static,
     F: Future<Output = S>,
 {
-    check_contents(&open().await).await?;
-    check_replacement(&open().await).await?;
-    check_dropped_saves(&open().await).await?;
-    let store = Arc::new(open().await);
-    check_concurrent_saves([Arc::clone(&store), store]).await
+    let open = &open;
+    let mut checks = Checks::default();
+    checks.run(async { check_contents(&open().await).await }).await;
+    checks.run(async { check_replacement(&open().await).await }).await;
+    checks.run(async { check_dropped_saves(&open().await).await }).await;
+    for scheduling in Scheduling::ALL {
+        checks
+            .run(async {
+                let store = Arc::new(open().await);
+                check_concurrent_saves(scheduling, [Arc::clone(&store), store]).await
+            })
+            .await;
+    }
+    checks.found()
 }
 
-/// Checks two handles of one pin store, such as a store and its clone, or one database that is
+/// Checks two handles of one store of pins, such as a store and its clone, or one database that is
 /// opened twice.
 ///
 /// The checks cover that each handle sees at once what the other saves, and that neither loses what
 /// the other saves at the same time. The store must have no pins yet.
 ///
 /// ```
-/// use tool_runtime::mcp::{MemoryPins, pin_conformance};
+/// use tool_conformance::pins;
+/// use tool_runtime::mcp::MemoryPins;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let store = MemoryPins::new();
-/// pin_conformance::check_handles(store.clone(), store).await.unwrap();
+/// assert_eq!(pins::check_handles(store.clone(), store).await, []);
 /// # }
 /// ```
-///
-/// # Errors
-/// Returns the first violation, with what the handles did instead.
-///
-/// # Panics
-/// Panics outside a tokio runtime, and if a store panics.
-pub async fn check_handles<S: PinStore + 'static>(first: S, second: S) -> Result<(), Violation> {
+pub async fn check_handles<S: PinStore + 'static>(first: S, second: S) -> Vec<Violation> {
+    let handles = [first, second].map(Arc::new);
+    let mut checks = Checks::default();
+    checks.run(check_visibility(&handles)).await;
+    for scheduling in Scheduling::ALL {
+        checks.run(check_concurrent_saves(scheduling, handles.clone())).await;
+    }
+    checks.found()
+}
+
+async fn check_visibility<S: PinStore>(handles: &[Arc<S>; 2]) -> Result<(), Violation> {
     const RULE: &str = "a handle sees at once what another one saves";
-    for (round, (writer, reader)) in [(&first, &second), (&second, &first)].into_iter().enumerate()
-    {
+    let [first, second] = handles;
+    for (round, (writer, reader)) in [(first, second), (second, first)].into_iter().enumerate() {
         for description in ["first", "second"] {
             let pins = pins([("find", json!({ "description": description, "round": round }))]);
             writer.save("visible", &pins).await.map_err(failed(RULE))?;
@@ -110,7 +98,7 @@ pub async fn check_handles<S: PinStore + 'static>(first: S, second: S) -> Result
             ensure_eq(RULE, &loaded, &Some(pins))?;
         }
     }
-    check_concurrent_saves([first, second].map(Arc::new)).await
+    Ok(())
 }
 
 fn pins<const N: usize>(definitions: [(&str, Value); N]) -> Pins {
@@ -174,18 +162,9 @@ async fn check_dropped_saves(store: &dyn PinStore) -> Result<(), Violation> {
     for polls in 0..4 {
         let name = format!("dropped after {polls}");
         store.save(&name, &old).await.map_err(&fail)?;
-        {
-            let mut save = pin!(store.save(&name, &new));
-            for _ in 0..polls {
-                let is_done =
-                    poll_fn(|context| Poll::Ready(save.as_mut().poll(context).is_ready()));
-                if is_done.await {
-                    break;
-                }
-                tokio::task::yield_now().await;
-            }
-        }
-        // A save that continues in the background is done before this one, or after it.
+        let saved = poll_times(polls, store.save(&name, &new)).await;
+        saved.transpose().map_err(&fail)?;
+        // A save that continues in the background is done before this load, or after it.
         let loaded = store.load(&name).await.map_err(&fail)?;
         let expected = if loaded.as_ref() == Some(&old) { &old } else { &new };
         ensure_eq(RULE, &loaded.as_ref(), &Some(expected))?;
@@ -194,22 +173,19 @@ async fn check_dropped_saves(store: &dyn PinStore) -> Result<(), Violation> {
 }
 
 async fn check_concurrent_saves<S: PinStore + 'static>(
+    scheduling: Scheduling,
     handles: [Arc<S>; 2],
 ) -> Result<(), Violation> {
     const RULE: &str = "concurrent saves of different servers are all stored";
-    let name = |number: usize| format!("server {number}");
-    let mut saves = tokio::task::JoinSet::new();
-    for (number, store) in handles.iter().cycle().take(16).enumerate() {
-        let store = Arc::clone(store);
-        saves.spawn(async move { store.save(&name(number), &samples()).await });
-    }
-    while let Some(saved) = saves.join_next().await {
-        let saved = saved.map_err(|error| failed(RULE)(io::Error::other(error)))?;
-        saved.map_err(failed(RULE))?;
-    }
-    for number in 0..16 {
-        let [first, _] = &handles;
-        let loaded = first.load(&name(number)).await.map_err(failed(RULE))?;
+    let name = move |number: usize| format!("{scheduling:?} {number}");
+    let writers = handles.iter().cycle().take(WRITERS).cloned().enumerate();
+    let works = writers.map(|(number, store)| -> Work<()> {
+        Box::pin(async move { store.save(&name(number), &samples()).await.map_err(failed(RULE)) })
+    });
+    scheduling.run(works.collect()).await?;
+    let [store, _] = &handles;
+    for number in 0..WRITERS {
+        let loaded = store.load(&name(number)).await.map_err(failed(RULE))?;
         ensure_eq(RULE, &loaded, &Some(samples()))?;
     }
     Ok(())

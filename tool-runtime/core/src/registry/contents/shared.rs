@@ -86,7 +86,7 @@ mod scheduled {
 }
 
 /// Tests all schedules that shuttle tries: `RUSTFLAGS="--cfg shuttle"
-/// CARGO_TARGET_DIR=target/shuttle cargo test -p tool-runtime --lib registry`
+/// CARGO_TARGET_DIR=target/shuttle cargo test -p tool-core --lib registry`
 #[cfg(all(test, shuttle))]
 mod tests {
     use std::convert::Infallible;

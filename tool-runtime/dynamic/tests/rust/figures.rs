@@ -1,5 +1,5 @@
 //! Times from spec to tool, for `benches/README.md`:
-//! `cargo test -p tool-dynamic --features rust --test rust -- --ignored --nocapture figures`
+//! `cargo test -p tool-dynamic --features rust-tools --test rust -- --ignored --nocapture figures`
 
 use std::time::Instant;
 

@@ -237,12 +237,14 @@ impl Folder {
                 result => return Ok(result?),
             }
         }
-        // A link is not created where something is.
-        match self.dir.hard_link(name, &to.dir, new_name) {
-            Ok(()) => self.remove_linked(name, to, new_name),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error.into()),
+        // Only a name that no other program knows says which file was moved.
+        let linked = temporary_name();
+        match self.dir.hard_link(name, &self.dir, &linked) {
+            Ok(()) => {
+                let result = self.move_link(name, &linked, to, new_name);
+                self.remove_file(&linked).and(result)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error.into()),
-            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => Err(error.into()),
             // The file system has no links of files.
             Err(_) => match to.dir.symlink_metadata(new_name) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -254,20 +256,33 @@ impl Folder {
         }
     }
 
-    /// Removes the first of two names of a file. If another program has given it to another file
-    /// meanwhile, that file is moved to the second name.
-    fn remove_linked(&self, name: &str, to: &Self, new_name: &str) -> Result<(), FileError> {
-        // Under a name that no other program knows, it can't be replaced before it is removed.
-        let temporary = temporary_name();
-        if let Err(error) = self.rename(name, self, &temporary) {
-            to.remove_file(new_name)?;
-            return Err(error);
+    /// Gives a file that has the names `name` and `linked` the new name in place of the first one.
+    /// What another program puts at one of the names meanwhile is not replaced or removed.
+    fn move_link(
+        &self,
+        name: &str,
+        linked: &str,
+        to: &Self,
+        new_name: &str,
+    ) -> Result<(), FileError> {
+        // A link is not created where something is.
+        self.dir.hard_link(linked, &to.dir, new_name)?;
+        let taken = temporary_name();
+        match self.rename(name, self, &taken) {
+            Ok(()) => {}
+            Err(error) if error.has_kind(io::ErrorKind::NotFound) => return Ok(()),
+            Err(error) => {
+                if to.id(new_name)? == self.id(linked)? {
+                    to.remove_file(new_name)?;
+                }
+                return Err(error);
+            }
         }
-        if self.id(&temporary)? == to.id(new_name)? {
-            self.remove_file(&temporary)
-        } else {
-            self.rename(&temporary, to, new_name)
+        if self.id(&taken)? != self.id(linked)? {
+            // Fails if the name is taken again: then that file stays where it is.
+            self.dir.hard_link(&taken, &self.dir, name)?;
         }
+        self.remove_file(&taken)
     }
 
     /// Returns what identifies the file of an entry.

@@ -10,7 +10,8 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::any;
 use serde_json::{Value, json};
 use tool_mcp::{McpClient, McpConnection, McpError};
-use tool_runtime::{Registry, ToolErrorKind};
+use tool_runtime::event::{Event, Recorder, ToolEvent};
+use tool_runtime::{Dispatcher, Registry, ToolCall, ToolErrorKind};
 
 use crate::server::{Action, Server, answer, call, error, handshake, text, tool, with_go};
 
@@ -98,6 +99,20 @@ pub(crate) async fn connect(client: McpClient) -> Result<(Registry, McpConnectio
     let registry = Registry::new();
     let connection = client.connect("s", &registry).await?;
     Ok((registry, connection))
+}
+
+/// Returns the messages of progress of a call of a client that has a secret.
+pub(crate) async fn progress_of_call(client: McpClient) -> Vec<String> {
+    let (registry, _connection) = connect(client.bearer("bearer-secret")).await.unwrap();
+    let recorder = Recorder::new(100);
+    let dispatcher = Dispatcher::new(registry).observer(recorder.clone());
+    let executions = dispatcher.dispatch(vec![ToolCall::new("1", "s__go", "{}")]).await;
+    assert!(executions[0].is_success(), "{}", executions[0].result.text);
+    let messages = |event: Event| match event.tool_event()? {
+        ToolEvent::Progress { progress, .. } => progress.message.clone(),
+        _ => None,
+    };
+    recorder.events().into_iter().filter_map(messages).collect()
 }
 
 #[tokio::test]
@@ -356,6 +371,31 @@ async fn secrets_that_the_server_returns_are_redacted_in_the_error() {
     let error = client.connect("s", &Registry::new()).await.unwrap_err().to_string();
     assert!(error.contains("got [redacted], [redacted] and [redacted]"), "{error}");
     assert!(!error.contains("-secret"), "{error}");
+}
+
+#[tokio::test]
+async fn secret_that_a_server_repeats_in_progress_is_redacted() {
+    for is_modern in [false, true] {
+        let server = serve(move |message| {
+            good(message, is_modern, |call| {
+                let token = &call["params"]["_meta"]["progressToken"];
+                let params = json!({
+                    "progressToken": token, "progress": 1, "message": "received bearer-secret",
+                });
+                let progress = json!({
+                    "jsonrpc": "2.0", "method": "notifications/progress", "params": params,
+                });
+                let Some(Action::Send(result)) = text(call, "ok").into_iter().next() else {
+                    unreachable!("a text is sent")
+                };
+                let body = format!("data: {progress}\n\ndata: {result}\n\n");
+                (200, vec![("content-type", "text/event-stream")], body)
+            })
+        })
+        .await;
+        let progress = progress_of_call(McpClient::http(&server.url)).await;
+        assert_eq!(progress, ["received [redacted]"], "{is_modern}");
+    }
 }
 
 #[tokio::test]

@@ -291,3 +291,24 @@ async fn secret_in_the_error_of_a_task_is_redacted() {
     let execution = call(&registry, "s__go", "{}").await;
     assert!(execution.result.text.contains("received [redacted]"), "{}", execution.result.text);
 }
+
+#[tokio::test]
+async fn secret_in_the_state_of_a_task_is_redacted() {
+    let polls = Arc::new(AtomicUsize::new(0));
+    let server = http::serve(move |message| match message["method"].as_str() {
+        Some("tasks/get") => {
+            let message_of_state = json!({ "statusMessage": "received bearer-secret" });
+            let state = match polls.fetch_add(1, Ordering::Relaxed) {
+                0 => state("working", message_of_state),
+                _ => completed("printed"),
+            };
+            http::json_reply(answer(message, state))
+        }
+        _ => http::good(message, true, |call| {
+            http::json_reply(answer(call, task("task", "working", json!({}))))
+        }),
+    })
+    .await;
+    let progress = http::progress_of_call(McpClient::http(&server.url)).await;
+    assert_eq!(progress, ["received [redacted]"]);
+}

@@ -350,3 +350,25 @@ async fn new_repositories_in_subfolders_are_reported() {
         assert_eq!(lines, expected.collect::<Vec<_>>(), "{script}");
     }
 }
+
+#[tokio::test]
+async fn many_repositories_in_subfolders_are_read_only() {
+    // The most whose parts are mounted one by one.
+    for (count, is_read_only) in [(16, false), (17, true)] {
+        let fixture = Fixture::with(Sandbox::workspace_write(), |folder| {
+            for number in 0..count {
+                let path = folder.join(format!("sub{number}"));
+                fs::create_dir(&path).unwrap();
+                create_repository(&path);
+            }
+        });
+        let (code, output) = fixture.run("echo x >sub0/.git/hooks/post-commit").await;
+        assert_ne!(code, 0, "{count}: {output}");
+        let (code, output) = fixture.run("echo x >>sub0/.git/config").await;
+        assert_ne!(code, 0, "{count}: {output}");
+        let (code, output) = fixture.run("echo x >sub0/.git/MERGE_MSG").await;
+        assert_eq!(code != 0, is_read_only, "{count}: {output}");
+        let (code, output) = fixture.run("echo x >sub0/file").await;
+        assert_eq!(code, 0, "{count}: {output}");
+    }
+}

@@ -456,24 +456,26 @@ async fn parallel_change_is_not_moved() {
     };
     // A refused call that can't move back, because the name is taken again, leaves the file there.
     let (mut moved, mut refused) = (0, 0);
-    for round in 0..300 {
+    while moved + refused < 100 || refused <= 10 {
         let read = fixture.call("file_read", json!({ "path": "a.txt" })).await;
-        let to = format!("moved {round}");
+        let to = format!("moved {moved}");
         if !read.is_success() {
+            std::thread::yield_now();
             continue;
         }
         let execution = fixture.call("file_move", json!({ "path": "a.txt", "to": to })).await;
         if execution.is_success() {
-            moved += 1;
             let text = read.result.text.trim_start_matches("1\t").to_owned();
-            assert_eq!(fixture.read(&to), text, "round {round}");
+            assert_eq!(fixture.read(&to), text);
+            moved += 1;
         } else {
+            // It may have left the file there.
+            _ = fs::remove_file(fixture.path(&to));
             refused += 1;
         }
     }
     is_stopped.store(true, Ordering::Relaxed);
     other.join().unwrap();
-    assert!(refused > 10, "{moved} moved, {refused} refused");
 }
 
 #[tokio::test]

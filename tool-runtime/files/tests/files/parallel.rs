@@ -58,9 +58,10 @@ async fn parallel_change_is_not_deleted() {
         thread::spawn(move || exchange_versions(&path, &spare, &is_stopped))
     };
     let (mut deleted, mut refused) = (BTreeSet::new(), 0);
-    for _ in 0..3000 {
+    while deleted.len() <= 100 || refused <= 100 {
         let read = fixture.call("file_read", json!({ "path": "a.txt" })).await;
         if !read.is_success() {
+            thread::yield_now();
             continue;
         }
         if fixture.call("file_delete", json!({ "path": "a.txt" })).await.is_success() {
@@ -77,7 +78,6 @@ async fn parallel_change_is_not_deleted() {
         missing.remove(&fs::read_to_string(entry.unwrap().path()).unwrap());
     }
     assert_eq!(missing, deleted);
-    assert!(deleted.len() > 10 && refused > 10, "{} deleted, {refused} refused", deleted.len());
 }
 
 /// More runs than those whose versions are remembered.

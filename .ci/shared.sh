@@ -32,10 +32,11 @@ cargo_install() { # NAME VERSION
     unavailable "cargo-$1 $2 can't be installed here"
 }
 
-# Installs a package of Debian, unless its program is there.
+# Installs a package of Debian, unless its program is there. Steps that run at the same time wait.
 apt_install() { # PROGRAM PACKAGE
   command -v "$1" >/dev/null ||
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$2" >/dev/null; } ||
+    (flock 9 && apt-get update -qq &&
+      DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$2" >/dev/null) 9>"$tools/apt.lock" ||
     unavailable "Debian's package $2 can't be installed here"
 }
 

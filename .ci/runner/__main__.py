@@ -1,8 +1,9 @@
-"""Runs steps of CI one after the other and prints a table of them.
+"""Runs steps of CI and prints a table of them.
 
 A step is an executable file in `.ci/steps/FOLDER`, which also runs alone. Its status is 0 if it
 passed, 69 if what it needs can't be had here (its last line is the reason), and another one if it
-failed. The other steps run nevertheless.
+failed. The other steps run nevertheless. Steps run one after the other, and two at a time where
+their names are joined by commas: each of those keeps one core busy.
 
 `main` runs the steps; `compilations.py` counts what they compiled; `record.py` skips steps that
 passed before.
@@ -10,11 +11,12 @@ passed before.
 
 import argparse
 import os
-import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +29,9 @@ UNAVAILABLE = 69
 # A step that takes longer hangs.
 MAX_SECONDS = 3600
 LAST_LINES = 40
+
+# The ids of the processes of steps that run now.
+running = set()
 
 
 @dataclass
@@ -46,27 +51,31 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     record = Record(ROOT, arguments.record or out / "record.json") if arguments.skip else None
 
+    started = time.monotonic()
     outcomes = []
     compiled = []
-    for step in arguments.steps:
-        file = Path(".ci/steps") / arguments.folder / step
-        inputs = record and record.files(file)
-        if record and record.has_passed(file, inputs):
-            outcomes.append(Outcome(step, "skipped", note=f"passed {record.date(file)}"))
-            continue
-        print(f"\n== {step}: {purpose(ROOT / file)}", flush=True)
-        outcome, units = run(file, out / f"{step}.log")
-        compiled += units
-        outcomes.append(outcome)
-        if record and outcome.result == "passed":
-            record.add(file, inputs)
+    for group in arguments.steps:
+        files = [Path(".ci/steps") / arguments.folder / step for step in group]
+        is_alone = len(files) == 1
+        with ThreadPoolExecutor(2) as pool:
+            runs = [pool.submit(run, file, out, record, is_alone) for file in files]
+            try:
+                results = [it.result() for it in runs]
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in list(running):
+                    os.killpg(process, signal.SIGTERM)
+                raise
+        for outcome, units in results:
+            outcomes.append(outcome)
+            compiled += units
 
     if arguments.each_once:
         outcomes.append(check_compilations(compiled, target))
     for outcome in outcomes:
         if outcome.result == "failed":
             print_failure(outcome, arguments.folder, out)
-    print_table(outcomes)
+    print_table(outcomes, time.monotonic() - started)
     failing = {"failed", "unavailable"} if arguments.complete else {"failed"}
     return any(outcome.result in failing for outcome in outcomes)
 
@@ -74,7 +83,10 @@ def main():
 def parse():
     parser = argparse.ArgumentParser(prog=".ci/run, .ci/full")
     parser.add_argument("folder", help="the folder of the steps below .ci/steps")
-    parser.add_argument("steps", nargs="+", metavar="STEP", help="steps to run, by their names")
+    parser.add_argument(
+        "steps", nargs="+", metavar="STEP", type=lambda names: names.split(","),
+        help="steps to run, by their names; A,B may run at the same time",
+    )
     parser.add_argument(
         "--each-once", action="store_true", help="fail if a dependency is compiled a third time"
     )
@@ -87,7 +99,7 @@ def parse():
     parser.add_argument("--record", type=Path, metavar="FILE", help="the file of passed steps")
     arguments = parser.parse_args()
     known = {file.name for file in (ROOT / ".ci/steps" / arguments.folder).iterdir()}
-    for step in arguments.steps:
+    for step in (step for group in arguments.steps for step in group):
         if step not in known:
             parser.error(f"unknown step {step!r}; there are: {', '.join(sorted(known))}")
     return arguments
@@ -102,17 +114,24 @@ def purpose(file):
     return ""
 
 
-def run(file, log):
-    """Runs a step and returns its outcome and what it compiled."""
+def run(file, out, record, is_alone):
+    """Runs a step, unless it has passed before, and returns its outcome and what it compiled."""
+    inputs = record and record.files(file)
+    if record and record.has_passed(file, inputs):
+        return Outcome(file.name, "skipped", note=f"passed {record.date(file)}"), []
+    title = f"\n== {file.name}: {purpose(ROOT / file)}"
+    if is_alone:
+        print(title, flush=True)
+    log = out / f"{file.name}.log"
     units = log.with_suffix(".compilations")
     units.unlink(missing_ok=True)
     environment = dict(os.environ, CI_COMPILATIONS=str(units), RUSTC_WRAPPER=str(RUNNER / "rustc"))
     started = time.monotonic()
-    cpu_started = cpu_seconds()
-    status = stream(file, log, environment)
     outcome = Outcome(file.name, "passed")
+    status, outcome.cpu_seconds = execute(file, log, environment, is_alone)
     outcome.seconds = time.monotonic() - started
-    outcome.cpu_seconds = cpu_seconds() - cpu_started
+    if not is_alone:
+        print(f"{title}\n{log.read_text(errors='replace')}", flush=True)
     compiled = compilations.read(units)
     outcome.compiled = len(compiled)
     if status == UNAVAILABLE:
@@ -123,11 +142,14 @@ def run(file, log):
         outcome.note = f"status {status}"
         if outcome.seconds >= MAX_SECONDS:
             outcome.note = f"killed after {MAX_SECONDS // 60} minutes"
+    elif record:
+        record.add(file, inputs)
     return outcome, compiled
 
 
-def stream(file, log, environment):
-    """Runs a program, writes its output to the terminal and to a file, and returns its status."""
+def execute(file, log, environment, is_alone):
+    """Runs a program and returns its status and its seconds of CPU time. Writes its output to a
+    file, and to the terminal if no other program runs."""
     with log.open("wb") as saved:
         try:
             process = subprocess.Popen(
@@ -136,25 +158,22 @@ def stream(file, log, environment):
             )
         except OSError as error:
             saved.write(f"{error}\n".encode())
-            return 126
-        signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
-        signal.alarm(MAX_SECONDS)
+            return 126, 0
+        limit = threading.Timer(MAX_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+        limit.start()
+        running.add(process.pid)
         try:
             for line in process.stdout:
                 saved.write(line)
-                sys.stdout.buffer.write(line)
-                sys.stdout.flush()
-            return process.wait()
-        except KeyboardInterrupt:
-            os.killpg(process.pid, signal.SIGTERM)
-            raise
+                if is_alone:
+                    sys.stdout.buffer.write(line)
+                    sys.stdout.flush()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode, usage.ru_utime + usage.ru_stime
         finally:
-            signal.alarm(0)
-
-
-def cpu_seconds():
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+            running.discard(process.pid)
+            limit.cancel()
 
 
 def last_lines(log, count):
@@ -182,10 +201,10 @@ def print_failure(outcome, folder, out):
     print(f"To repeat it alone: .ci/steps/{folder}/{outcome.step}", flush=True)
 
 
-def print_table(outcomes):
-    total = Outcome("total", "", *(
+def print_table(outcomes, seconds):
+    total = Outcome("total", "", seconds, *(
         sum(getattr(outcome, column) for outcome in outcomes)
-        for column in ("seconds", "cpu_seconds", "compiled")
+        for column in ("cpu_seconds", "compiled")
     ))
     print("\n| step | result | min:s | CPU min:s | crates compiled | |")
     print("|---|---|---|---|---|---|")

@@ -10,6 +10,7 @@ import hashlib
 import json
 import shlex
 import subprocess
+import threading
 import time
 
 RUNNER = [".ci/runner", ".ci/shared.sh", ".cargo", ".clippy.toml"]
@@ -20,6 +21,7 @@ class Record:
     def __init__(self, root, file):
         self.root = root
         self.file = file
+        self.lock = threading.Lock()
         self.steps = json.loads(file.read_text()) if file.exists() else {}
 
     def files(self, step):
@@ -71,6 +73,8 @@ class Record:
         if files is None:
             return
         date = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
-        self.steps[step.name] = {"files": files, "tools": self.tools(step), "date": date}
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.file.write_text(json.dumps(self.steps, indent=2) + "\n")
+        passed = {"files": files, "tools": self.tools(step), "date": date}
+        with self.lock:
+            self.steps[step.name] = passed
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            self.file.write_text(json.dumps(self.steps, indent=2) + "\n")

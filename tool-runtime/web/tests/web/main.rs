@@ -10,15 +10,11 @@
     reason = "a test stops at the first failure"
 )]
 
-mod addresses;
 mod approvals;
 mod content;
+mod destinations;
 mod fixture;
 mod hostile;
-mod hosts;
-mod rebinding;
-mod redirects;
-mod refusals;
 mod requests;
 mod searching;
 mod sections;

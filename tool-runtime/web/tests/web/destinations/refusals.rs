@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use serde_json::json;
 use tool_runtime::web::Web;
 
-use super::fixture::{Fixture, INSIDE, PUBLIC, SECRET, call, dispatcher, run_in_child};
-use super::server::Reply;
+use crate::fixture::{Fixture, INSIDE, PUBLIC, SECRET, call, dispatcher, run_in_child};
+use crate::server::Reply;
 
 /// Spellings of the address of the server inside.
 const SPELLINGS: [&str; 26] = [
@@ -306,6 +306,6 @@ async fn proxies_of_the_environment_are_not_used() {
     let proxy = fixture.url("http://127.0.0.1:{port}");
     let names = ["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"];
     let proxies = names.map(|name| (name, proxy.clone().into())).to_vec();
-    run_in_child("refusals::fetch_beside_a_proxy", proxies).await;
+    run_in_child("destinations::refusals::fetch_beside_a_proxy", proxies).await;
     fixture.assert_nothing_inside();
 }

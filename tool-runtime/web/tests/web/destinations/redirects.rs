@@ -1,7 +1,7 @@
 //! Redirects, each of which is checked as the first URL is.
 
-use super::fixture::{Fixture, SECRET};
-use super::server::Reply;
+use crate::fixture::{Fixture, SECRET};
+use crate::server::Reply;
 
 /// Locations that must reach nothing.
 const LOCATIONS: [&str; 24] = [

@@ -5,8 +5,8 @@ use tool_runtime::ToolErrorKind;
 use tool_runtime::http::{HttpMethod, HttpRequest};
 use tool_runtime::web::{AddressParseError, Web};
 
-use super::fixture::{Fixture, PUBLIC, SECRET};
-use super::server::Reply;
+use crate::fixture::{Fixture, PUBLIC, SECRET};
+use crate::server::Reply;
 
 /// A limit, and URLs that it allows or refuses.
 const CASES: [(&str, &[&str], &[&str]); 8] = [

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::fixture::{Fixture, INSIDE, PUBLIC, SECRET};
-use super::server::Reply;
+use crate::fixture::{Fixture, INSIDE, PUBLIC, SECRET};
+use crate::server::Reply;
 
 /// Fetches a name many times; returns the number of pages and of refusals.
 async fn fetch_often(fixture: &Fixture, name: &str, times: usize) -> (usize, usize) {

@@ -164,8 +164,9 @@ impl Schedules {
     }
 
     /// Lists the schedules that a scheduler has to examine by `time`, those with the earliest
-    /// [time](ScheduleRecord::wake_at) first: at most `limit` records, and those before them that
-    /// can't be decoded.
+    /// [time](ScheduleRecord::wake_at) first: at most `limit` records, and some that can't be
+    /// decoded. The list has no [end](ScheduleList::end), because it is in another order than pages
+    /// are.
     ///
     /// # Errors
     /// Returns the errors of [`Records::list`].
@@ -184,13 +185,14 @@ impl Schedules {
     pub async fn due(&self, time: Timestamp, limit: usize) -> Result<ScheduleList, StoreError> {
         let query = RecordQuery::all().order_up_to(microseconds(time));
         let mut due = self.page(query.clone().limit(limit)).await?;
+        let mut end = due.end.take();
         let mut has_more = due.len() == limit;
         while has_more && due.records.len() < limit {
             // Reads more than are missing, so that many corrupt records take few queries.
             let most = due.corrupt.len().max(limit);
-            let page = self.page(query.clone().after(due.end).limit(most)).await?;
+            let page = self.page(query.clone().after(end).limit(most)).await?;
             has_more = page.len() == most;
-            due.end = page.end;
+            end = page.end;
             due.records.extend(page.records);
             due.corrupt.extend(page.corrupt);
         }
@@ -300,7 +302,7 @@ pub struct ScheduleList {
     /// fire.
     pub corrupt: Vec<CorruptRecord>,
     /// The position of the last listed record, after which the next page starts; `None` if the list
-    /// is empty.
+    /// is empty, or has the schedules that are [due](Schedules::due).
     pub end: Option<Position>,
 }
 

@@ -165,6 +165,7 @@ async fn due_schedules_are_listed_by_wake_time() {
         let due = schedules.due(Timestamp::from_second(second).unwrap(), limit).await.unwrap();
         assert_eq!(names(&due.records), expected, "{second} {limit}");
         assert_eq!(due.corrupt.len(), corrupt, "{second} {limit}");
+        assert_eq!(due.end, None, "{second} {limit}");
     }
 }
 

@@ -208,9 +208,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use serde_json::{Value, json};
-    use tool_core::message::{AssistantPart, ContentPart, Message};
+    use tool_core::message::{Arguments, AssistantPart, ContentPart, Message, ResourceData};
 
-    use super::samples;
+    use super::{parts, samples};
     use crate::variants::variants;
 
     /// Fails as soon as an enum gets a variant that no sample has.
@@ -224,26 +224,47 @@ mod tests {
         let roles = tags(messages.iter().map(value).collect(), "role");
         assert_eq!(roles, variants::<Message>(json!({ "role": "?" })));
 
-        let (mut parts, mut assistant_parts) = (Vec::new(), Vec::new());
+        let (mut of_users, mut of_results, mut of_replies) = (Vec::new(), Vec::new(), Vec::new());
         for message in messages {
-            let of_results = |results: Value| -> Vec<Value> {
-                let results = results.as_array().cloned().unwrap_or_default();
-                let parts = results.iter().filter_map(|it| it["parts"].as_array().cloned());
-                parts.flatten().collect()
-            };
+            let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
             let value = value(&message);
+            let parts = list(&value["parts"]);
             match message {
-                Message::Assistant { .. } => {
-                    assistant_parts.extend(value["parts"].as_array().cloned().unwrap_or_default());
-                }
-                _ => {
-                    parts.extend(value["parts"].as_array().cloned().unwrap_or_default());
-                    parts.extend(of_results(value["results"].clone()));
-                }
+                Message::Assistant { .. } => of_replies.extend(parts),
+                _ => of_users.extend(parts),
             }
+            of_results.extend(list(&value["results"]).iter().flat_map(|it| list(&it["parts"])));
         }
-        assert_eq!(tags(parts, "type"), variants::<ContentPart>(json!({ "type": "?" })));
-        let found = tags(assistant_parts, "type");
-        assert_eq!(found, variants::<AssistantPart>(json!({ "type": "?" })));
+        let content = variants::<ContentPart>(json!({ "type": "?" }));
+        assert_eq!(tags(of_users, "type"), content);
+        assert_eq!(tags(of_results, "type"), content);
+        let parts = variants::<AssistantPart>(json!({ "type": "?" }));
+        assert_eq!(tags(of_replies, "type"), parts);
+    }
+
+    /// Does not compile with another variant. These enums are exhaustive.
+    #[test]
+    fn samples_have_each_variant_of_arguments_and_resources() {
+        let messages: Vec<_> = samples().into_iter().flat_map(|sample| sample.messages).collect();
+        let calls = messages.iter().flat_map(Message::calls);
+        let arguments: BTreeSet<_> = calls
+            .map(|call| match call.arguments {
+                Arguments::Text(_) => "text",
+                Arguments::Value(_) => "value",
+            })
+            .collect();
+        assert_eq!(arguments, BTreeSet::from(["text", "value"]));
+        let data: BTreeSet<_> = parts()
+            .into_iter()
+            .filter_map(|(_, part, _)| match part {
+                ContentPart::Resource(resource) => Some(resource.data),
+                _ => None,
+            })
+            .map(|data| match data {
+                ResourceData::Text(_) => "text",
+                ResourceData::Base64(_) => "base64",
+            })
+            .collect();
+        assert_eq!(data, BTreeSet::from(["base64", "text"]));
     }
 }

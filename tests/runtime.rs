@@ -11,6 +11,8 @@ mod event;
 mod framing;
 #[cfg(feature = "http")]
 mod http;
+#[path = "../tool-runtime/conformance/tests/intercepted.rs"]
+mod intercepted;
 #[path = "../tool-runtime/json/tests/fuzz/mangle.rs"]
 #[expect(dead_code, reason = "the texts that are changed are others")]
 mod mangle;

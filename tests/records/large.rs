@@ -7,64 +7,21 @@ use std::task::Poll;
 use std::thread;
 
 use tokio::task::yield_now;
-use tool_runtime::async_trait;
 use tool_runtime::records::{
-    Expected, LargeRecords, MAX_RECORD_BYTES, MemoryRecords, Record, RecordList, RecordQuery,
-    Records, StoreError,
+    Expected, LargeRecords, MAX_RECORD_BYTES, MemoryRecords, RecordQuery, Records, StoreError,
 };
+
+use crate::intercepted::Intercepted;
 
 const COLLECTION: &str = "texts";
 const PARTS: &str = "texts_parts";
 
-/// A store that is pending before and after each operation.
-#[derive(Clone, Debug, Default)]
-struct Pending(MemoryRecords);
-
-#[async_trait]
-impl Records for Pending {
-    async fn load(&self, collection: &str, key: &str) -> Result<Option<Record>, StoreError> {
+/// Returns a store that is pending before each operation.
+fn pending(store: &MemoryRecords) -> Intercepted {
+    Intercepted::new(store.clone(), |_, _| async {
         yield_now().await;
-        let loaded = self.0.load(collection, key).await;
-        yield_now().await;
-        loaded
-    }
-
-    async fn save(
-        &self,
-        collection: &str,
-        key: &str,
-        expected: Expected,
-        value: &str,
-        order: Option<i64>,
-    ) -> Result<u64, StoreError> {
-        yield_now().await;
-        let saved = self.0.save(collection, key, expected, value, order).await;
-        yield_now().await;
-        saved
-    }
-
-    async fn delete(
-        &self,
-        collection: &str,
-        key: &str,
-        expected: Expected,
-    ) -> Result<u64, StoreError> {
-        yield_now().await;
-        let deleted = self.0.delete(collection, key, expected).await;
-        yield_now().await;
-        deleted
-    }
-
-    async fn list(
-        &self,
-        collection: &str,
-        query: RecordQuery<'_>,
-    ) -> Result<RecordList, StoreError> {
-        yield_now().await;
-        let list = self.0.list(collection, query).await;
-        yield_now().await;
-        list
-    }
+        Ok(())
+    })
 }
 
 fn texts(store: &(impl Records + Clone + 'static)) -> LargeRecords {
@@ -165,8 +122,8 @@ async fn dropped_save_leaves_the_previous_text_or_the_new_one() {
     for previous in [None, Some("short".to_owned()), Some(long(1))] {
         let mut polls = 0;
         loop {
-            let store = Pending::default();
-            let texts = texts(&store);
+            let store = MemoryRecords::new();
+            let texts = texts(&pending(&store));
             if let Some(previous) = &previous {
                 texts.save("a", Expected::Absent, previous).await.unwrap();
             }
@@ -195,8 +152,8 @@ async fn dropped_save_leaves_the_previous_text_or_the_new_one() {
 #[tokio::test]
 async fn parts_of_a_dropped_save_are_deleted_once_they_are_unused() {
     for polls in 0..20 {
-        let store = Pending::default();
-        let texts = texts(&store);
+        let store = MemoryRecords::new();
+        let texts = texts(&pending(&store));
         let revision = texts.save("a", Expected::Absent, "short").await.unwrap();
         poll_times(texts.save("a", Expected::Revision(revision), &long(1)), polls).await;
         // The writer might still be at work.
@@ -213,8 +170,8 @@ async fn parts_of_a_dropped_save_are_deleted_once_they_are_unused() {
 #[tokio::test]
 async fn writer_whose_key_was_created_and_deleted_meanwhile_does_not_succeed() {
     for polls in 1..20 {
-        let store = Pending::default();
-        let texts = texts(&store);
+        let store = MemoryRecords::new();
+        let texts = texts(&pending(&store));
         let new = long(1);
         let mut save = pin!(texts.save("a", Expected::Absent, &new));
         if poll_times(save.as_mut(), polls).await {

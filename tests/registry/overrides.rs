@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tool_runtime::records::{
-    Expected, MemoryRecords, Record, RecordList, RecordQuery, Records, StoreError,
-};
+use tool_runtime::records::{Expected, MemoryRecords, Records, StoreError};
 use tool_runtime::registry::MemoryDescriptions;
 use tool_runtime::registry::overrides::SharedOverrides;
-use tool_runtime::{Registry, ToolPreference, async_trait, tool, tools};
+use tool_runtime::{Registry, ToolPreference, tool, tools};
+
+use crate::intercepted::Intercepted;
 
 /// Returns the time.
 #[tool(effect = "read")]
@@ -201,53 +201,22 @@ async fn invalid_preference_is_ignored_and_others_apply() {
     assert_eq!(overrides.preferences.len(), 1);
 }
 
-/// A store that can't be reached for a while.
-#[derive(Clone, Debug)]
-struct Failing(MemoryRecords, Arc<AtomicBool>);
-
-impl Failing {
-    fn reach(&self) -> Result<&MemoryRecords, StoreError> {
-        if self.1.load(Ordering::SeqCst) {
-            return Err(StoreError::unavailable("no route to the host"));
-        }
-        Ok(&self.0)
-    }
-}
-
-#[async_trait]
-impl Records for Failing {
-    async fn load(&self, collection: &str, key: &str) -> Result<Option<Record>, StoreError> {
-        self.reach()?.load(collection, key).await
-    }
-
-    async fn save(
-        &self,
-        collection: &str,
-        key: &str,
-        expected: Expected,
-        value: &str,
-        order: Option<i64>,
-    ) -> Result<u64, StoreError> {
-        self.reach()?.save(collection, key, expected, value, order).await
-    }
-
-    async fn delete(&self, name: &str, key: &str, expected: Expected) -> Result<u64, StoreError> {
-        self.reach()?.delete(name, key, expected).await
-    }
-
-    async fn list(&self, name: &str, query: RecordQuery<'_>) -> Result<RecordList, StoreError> {
-        self.reach()?.list(name, query).await
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn store_that_cannot_be_reached_keeps_the_last_overrides() {
-    let store = Failing(MemoryRecords::new(), Arc::default());
-    let overrides = SharedOverrides::open(store.clone()).await.unwrap();
+    let (store, fails) = (MemoryRecords::new(), Arc::new(AtomicBool::new(false)));
+    let failing = Intercepted::new(store.clone(), {
+        let fails = Arc::clone(&fails);
+        move |_, _| {
+            let fails = fails.load(Ordering::SeqCst);
+            let error = || StoreError::unavailable("no route to the host");
+            async move { if fails { Err(error()) } else { Ok(()) } }
+        }
+    });
+    let overrides = SharedOverrides::open(failing).await.unwrap();
     let registry = overrides.apply(registry());
     overrides.set_description("now", Some("Before.")).await.unwrap();
-    store.1.store(true, Ordering::SeqCst);
-    let other = SharedOverrides::open(store.0.clone()).await.unwrap();
+    fails.store(true, Ordering::SeqCst);
+    let other = SharedOverrides::open(store).await.unwrap();
     other.set_description("now", Some("After.")).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_secs(60)).await;
     assert_eq!(registry.snapshot().definition("now").unwrap().description, "Before.");
@@ -255,7 +224,7 @@ async fn store_that_cannot_be_reached_keeps_the_last_overrides() {
     assert_eq!(reason.as_deref(), Some("store unavailable: no route to the host"));
     let error = overrides.set_description("now", Some("Later.")).await.unwrap_err();
     assert_eq!(error.to_string(), "store unavailable: no route to the host");
-    store.1.store(false, Ordering::SeqCst);
+    fails.store(false, Ordering::SeqCst);
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     assert_eq!(registry.snapshot().definition("now").unwrap().description, "After.");
     assert!(overrides.store_error().is_none());

@@ -21,7 +21,7 @@ mod failures;
 mod fixture;
 #[cfg(unix)]
 mod hanging;
-#[path = "../intercepted/mod.rs"]
+#[path = "../../../conformance/tests/intercepted.rs"]
 mod intercepted;
 mod operations;
 mod processes;

@@ -12,7 +12,7 @@
 mod agents;
 mod approvals;
 mod fixture;
-#[path = "../intercepted/mod.rs"]
+#[path = "../../../conformance/tests/intercepted.rs"]
 mod intercepted;
 #[path = "../kills/mod.rs"]
 mod kill_loop;

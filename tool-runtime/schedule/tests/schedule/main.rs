@@ -16,6 +16,8 @@ mod calendar;
 mod crashes;
 mod firing;
 mod fixture;
+#[path = "../../../conformance/tests/intercepted.rs"]
+mod intercepted;
 mod missed;
 mod occurrences;
 mod rights;

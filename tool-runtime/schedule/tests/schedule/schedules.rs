@@ -8,16 +8,17 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use tool_runtime::dispatch::Permissions;
 use tool_runtime::records::{
-    Expected, MAX_RECORD_BYTES, MemoryRecords, Record, RecordList, RecordQuery, Records, StoreError,
+    Expected, MAX_RECORD_BYTES, MemoryRecords, Record, Records, StoreError,
 };
 use tool_runtime::schedule::jiff::Timestamp;
 use tool_runtime::schedule::{
     Action, Executor, Outcome, Schedule, ScheduleQuery, ScheduleRecord, ScheduleTools, Scheduler,
     Schedules, Timing,
 };
-use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, async_trait, tools};
+use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, tools};
 
 use super::fixture::{Clock, Log, executors, in_memory, time};
+use super::intercepted::{Intercepted, Operation};
 
 const START: &str = "2027-01-01T00:00:00Z";
 
@@ -266,53 +267,17 @@ async fn running_scheduler_reports_each_altered_record_once() {
     assert!(errors[0].starts_with("the record of `ada/another` can't be read: EOF"), "{errors:?}");
 }
 
-/// A store whose lists fail as often as this number says.
-#[derive(Debug)]
-struct Failing(MemoryRecords, AtomicU32);
-
-#[async_trait]
-impl Records for Failing {
-    async fn load(&self, collection: &str, key: &str) -> Result<Option<Record>, StoreError> {
-        self.0.load(collection, key).await
-    }
-
-    async fn save(
-        &self,
-        collection: &str,
-        key: &str,
-        expected: Expected,
-        value: &str,
-        order: Option<i64>,
-    ) -> Result<u64, StoreError> {
-        self.0.save(collection, key, expected, value, order).await
-    }
-
-    async fn delete(
-        &self,
-        collection: &str,
-        key: &str,
-        expected: Expected,
-    ) -> Result<u64, StoreError> {
-        self.0.delete(collection, key, expected).await
-    }
-
-    async fn list(
-        &self,
-        collection: &str,
-        query: RecordQuery<'_>,
-    ) -> Result<RecordList, StoreError> {
-        let left = |left: u32| left.checked_sub(1);
-        match self.1.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left) {
-            Ok(_) => Err(StoreError::unavailable("the disk is full")),
-            Err(_) => self.0.list(collection, query).await,
-        }
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn scheduler_reports_failures_of_the_store_and_ends_after_ten() {
     for (failures, is_running) in [(9, true), (10, false)] {
-        let store = Failing(MemoryRecords::new(), AtomicU32::new(failures));
+        let left = AtomicU32::new(failures);
+        let store = Intercepted::new(MemoryRecords::new(), move |operation, _| {
+            let take = |left: u32| left.checked_sub(1);
+            let fails = operation == Operation::List
+                && left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
+            let error = || StoreError::unavailable("the disk is full");
+            async move { if fails { Err(error()) } else { Ok(()) } }
+        });
         let count = Arc::new(AtomicU32::new(0));
         let counter = Arc::clone(&count);
         let scheduler = Scheduler::new(store, |_: &str| Some(Executor::new()))

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tool_mcp::{AuthorizationHandler, McpClient, OAuth, Tokens};
 use tool_runtime::async_trait;
-use tool_runtime::records::{
-    Expected, MemoryRecords, Record, RecordList, RecordQuery, Records, StoreError,
-};
+use tool_runtime::records::{MemoryRecords, RecordQuery, Records};
 
 use super::{Behavior, Browser, connect, start, succeeds, write_for_calls};
+
+/// The collection of the tokens.
+const TOKENS: &str = "mcp_tokens";
 
 /// Waits in the second authorization until it is notified.
 struct SlowUser {
@@ -34,50 +35,15 @@ impl AuthorizationHandler for SlowUser {
     }
 }
 
-/// Lets the authorization server answer the refresh once a token for writing is stored.
-#[derive(Debug)]
-struct Releasing {
-    store: MemoryRecords,
-    gates: Arc<[Notify; 2]>,
-}
-
-#[async_trait]
-impl Records for Releasing {
-    async fn load(&self, collection: &str, key: &str) -> Result<Option<Record>, StoreError> {
-        self.store.load(collection, key).await
-    }
-
-    async fn save(
-        &self,
-        collection: &str,
-        key: &str,
-        expected: Expected,
-        value: &str,
-        order: Option<i64>,
-    ) -> Result<u64, StoreError> {
-        let revision = self.store.save(collection, key, expected, value, order).await?;
-        let [_, released] = &*self.gates;
-        if value.contains("read write") {
-            released.notify_one();
+/// Waits until a token for writing is stored.
+async fn token_for_writing(store: &MemoryRecords) {
+    let mut since = 0;
+    loop {
+        let tokens = store.list(TOKENS, RecordQuery::all()).await.unwrap();
+        if tokens.records.iter().any(|record| record.value.contains("read write")) {
+            break;
         }
-        Ok(revision)
-    }
-
-    async fn delete(
-        &self,
-        collection: &str,
-        key: &str,
-        expected: Expected,
-    ) -> Result<u64, StoreError> {
-        self.store.delete(collection, key, expected).await
-    }
-
-    async fn list(
-        &self,
-        collection: &str,
-        query: RecordQuery<'_>,
-    ) -> Result<RecordList, StoreError> {
-        self.store.list(collection, query).await
+        since = store.changed(TOKENS, since).await.unwrap();
     }
 }
 
@@ -89,8 +55,7 @@ async fn refresh_that_ends_after_a_step_up_keeps_the_newer_token() {
     let (prompted, agrees) = (Arc::<Notify>::default(), Arc::<Notify>::default());
     let user = SlowUser { browser, prompted: Arc::clone(&prompted), agrees: Arc::clone(&agrees) };
     let store = MemoryRecords::new();
-    let releasing = Releasing { store: store.clone(), gates: Arc::clone(&gates) };
-    let oauth = OAuth::authorization_code(user).tokens(Tokens::plaintext(releasing));
+    let oauth = OAuth::authorization_code(user).tokens(Tokens::plaintext(store.clone()));
     let (registry, _) = connect(McpClient::http(&resource.url).oauth(oauth)).await.unwrap();
 
     let steps_up = tokio::spawn({
@@ -104,13 +69,16 @@ async fn refresh_that_ends_after_a_step_up_keeps_the_newer_token() {
         let registry = registry.clone();
         async move { succeeds(&registry).await }
     });
-    let [refresh_requested, _] = &*gates;
+    let [refresh_requested, released] = &*gates;
     refresh_requested.notified().await;
     agrees.notify_one();
+    // The authorization server answers the refresh after the token for writing is stored.
+    token_for_writing(&store).await;
+    released.notify_one();
     steps_up.await.unwrap();
     refreshes.await.unwrap();
 
-    let stored = store.list("mcp_tokens", RecordQuery::all()).await.unwrap().records;
+    let stored = store.list(TOKENS, RecordQuery::all()).await.unwrap().records;
     assert_eq!(stored.len(), 1);
     assert!(stored[0].value.contains("read write"));
     assert_eq!(authority.grants("refresh_token"), 1);

@@ -1,5 +1,5 @@
 //! A store in memory with a function that runs before each operation, and can delay or refuse it.
-//! Several targets use it.
+//! Targets of several crates use it.
 
 use std::fmt;
 use std::pin::Pin;

@@ -1,17 +1,17 @@
-//! Records in files: `lines.rs` is the format of a collection, `damage.rs` decodes what it can of
-//! lines that can't be read, and `write.rs` replaces a file.
+//! Records in files: `lines.rs` is the format of a collection, and `damage.rs` decodes what it can
+//! of lines that can't be read.
 
 mod damage;
 mod lines;
-mod write;
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::task::spawn_blocking;
+use tool_http::replace_private_file;
 
 use super::{Expected, Record, RecordList, RecordQuery, Records, StoreError, check_sizes};
 use lines::Collection;
@@ -77,8 +77,7 @@ impl FileRecords {
     pub async fn open(folder: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let folder: Arc<Path> = folder.into().into();
         let created = Arc::clone(&folder);
-        in_background(move || write::create_folder(&created).map_err(StoreError::unavailable))
-            .await?;
+        in_background(move || create_folder(&created).map_err(StoreError::unavailable)).await?;
         Ok(Self { folder })
     }
 
@@ -93,13 +92,11 @@ impl FileRecords {
         let (path, name, key) = (self.path(collection), collection.to_owned(), key.to_owned());
         in_background(move || {
             // Until the end of this operation, also against other processes.
-            let lock = write::open_private(&path.with_extension("lock"));
-            let lock = lock.and_then(|lock| lock.lock().map(|()| lock));
-            let _lock = lock.map_err(StoreError::unavailable)?;
+            let _lock = lock(&path.with_extension("lock")).map_err(StoreError::unavailable)?;
             let mut collection = read(&path, &name)?;
             let revision = collection.change(&key, expected, record)?;
             let bytes = collection.encode().map_err(StoreError::unavailable)?;
-            write::replace(&path, &bytes).map_err(StoreError::unavailable)?;
+            replace_private_file(&path, &bytes).map_err(StoreError::unavailable)?;
             Ok(revision)
         })
         .await
@@ -123,6 +120,26 @@ async fn in_background<T: Send + 'static>(
     operation: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     spawn_blocking(operation).await.map_err(StoreError::unavailable)?
+}
+
+/// Creates a folder that only this user can read.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Locks a file that only this user can read, and creates it if it does not exist. The lock ends
+/// when the file is dropped.
+fn lock(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.write(true).create(true).open(path)?;
+    file.lock()?;
+    Ok(file)
 }
 
 fn read(path: &Path, collection: &str) -> Result<Collection, StoreError> {

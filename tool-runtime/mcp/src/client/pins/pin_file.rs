@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
+use tool_core::__workspace::replace_file;
 use tool_core::async_trait;
 
 use crate::client::pins::{PinStore, Pins};
@@ -64,35 +65,6 @@ fn read(path: &Path) -> io::Result<Servers> {
     }
 }
 
-fn write(path: &Path, json: &[u8]) -> io::Result<()> {
-    let mut new = path.as_os_str().to_owned();
-    new.push(".new");
-    // It was left by a process that was killed. If it is a link, it is not followed.
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = File::create_new(&new)?;
-    file.write_all(json)?;
-    file.sync_all()?;
-    fs::rename(&new, path)?;
-    sync_folder(path)
-}
-
-/// Makes the new name durable.
-#[cfg(unix)]
-fn sync_folder(path: &Path) -> io::Result<()> {
-    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        Some(folder) => File::open(folder)?.sync_all(),
-        None => File::open(".")?.sync_all(),
-    }
-}
-
-#[cfg(not(unix))]
-fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
 #[async_trait]
 impl PinStore for PinFile {
     async fn load(&self, server: &str) -> io::Result<Option<Pins>> {
@@ -108,7 +80,7 @@ impl PinStore for PinFile {
             let _writing = writing;
             let mut servers = read(path)?;
             servers.insert(server, pins);
-            write(path, &serde_json::to_vec_pretty(&servers)?)
+            replace_file(path, &serde_json::to_vec_pretty(&servers)?)
         })
         .await
     }

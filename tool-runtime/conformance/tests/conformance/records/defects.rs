@@ -1,4 +1,5 @@
-//! The suite for records finds stores that violate the contract: one for each rule.
+//! The suite for records finds stores that violate the contract: one for each rule. The defects of
+//! handles are found by the tests in `handles.rs`.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -16,7 +17,7 @@ use crate::assert_found;
 
 /// A defect of a store.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Defect {
+pub(super) enum Defect {
     None,
     Panics,
     BeginsAtOne,
@@ -66,6 +67,8 @@ enum Defect {
     ChangedNeverReturns,
     ChangedSeesOtherCollections,
     ChangedCountsUp,
+    KeepsWhatItLoaded,
+    KeepsWhatItListed,
 }
 
 const RAISED: &str = "a write raises the counter, and has its new value as the revision";
@@ -149,16 +152,21 @@ const DEFECTS: &[(Defect, &str)] = &[
 
 /// A store with one defect.
 #[derive(Debug)]
-struct Defective {
+pub(super) struct Defective {
     defect: Defect,
     store: MemoryRecords,
     /// Records before their last write, by their keys.
     previous: Mutex<BTreeMap<String, Option<Record>>>,
+    /// The first record of each collection that was loaded.
+    loaded: Mutex<BTreeMap<String, Option<Record>>>,
+    /// The first list of each collection.
+    listed: Mutex<BTreeMap<String, RecordList>>,
 }
 
 impl Defective {
-    fn new(defect: Defect) -> Self {
-        Self { defect, store: MemoryRecords::new(), previous: Mutex::default() }
+    pub(super) fn on(store: MemoryRecords, defect: Defect) -> Self {
+        let (previous, loaded, listed) = Default::default();
+        Self { defect, store, previous, loaded, listed }
     }
 
     fn key(&self, key: &str) -> String {
@@ -263,7 +271,12 @@ impl Records for Defective {
                 return Ok(previous);
             }
         }
-        self.store.load(&self.collection(collection), &self.key(key)).await
+        let mut record = self.store.load(&self.collection(collection), &self.key(key)).await?;
+        if self.defect == Defect::KeepsWhatItLoaded {
+            let mut loaded = self.loaded.lock().unwrap();
+            record = loaded.entry(collection.into()).or_insert(record).clone();
+        }
+        Ok(record)
     }
 
     async fn save(
@@ -399,6 +412,10 @@ impl Records for Defective {
             Defect::CountsTheList if !query.prefix.is_empty() => {
                 list.counter = u64::try_from(records.len()).unwrap();
             }
+            Defect::KeepsWhatItListed => {
+                let mut listed = self.listed.lock().unwrap();
+                list = listed.entry(collection.into()).or_insert(list).clone();
+            }
             _ => {}
         }
         Ok(list)
@@ -427,7 +444,8 @@ impl Records for Defective {
 /// The clock of tokio is paused, because no store here waits for anything else.
 #[tokio::test(start_paused = true)]
 async fn suite_finds_each_defect_of_a_store() {
-    let check = async |defect| check(|| async { Defective::new(defect) }).await;
+    let check =
+        async |defect| check(|| async { Defective::on(MemoryRecords::new(), defect) }).await;
     assert_eq!(check(Defect::None).await, []);
     for (defect, rule) in DEFECTS {
         assert_found(&check(*defect).await, rule, &format!("{defect:?}"));

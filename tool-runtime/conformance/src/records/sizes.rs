@@ -1,7 +1,8 @@
 //! Checks of the limits on sizes.
 
 use tool_core::records::{
-    Expected, MAX_COLLECTION_BYTES, MAX_KEY_BYTES, MAX_RECORD_BYTES, Records, StoreError,
+    Expected, MAX_COLLECTION_BYTES, MAX_KEY_BYTES, MAX_RECORD_BYTES, RecordList, Records,
+    StoreError,
 };
 
 use super::operations::{delete, list_all, load, save};
@@ -10,6 +11,7 @@ use crate::violation::{ensure, ensure_eq};
 
 const STORED: &str = "names, keys and values of the largest sizes are stored";
 const REFUSED: &str = "a larger name, key or value is refused as too large, and changes nothing";
+const NOT_FOUND: &str = "a read of a larger name or key finds nothing";
 
 /// Returns a text of so many bytes, of characters of two bytes if that fits.
 fn text(bytes: usize) -> String {
@@ -53,7 +55,11 @@ pub(super) async fn check(store: &dyn Records) -> Result<(), Violation> {
         }
         ensure_eq(REFUSED, &list_all(store, "c", REFUSED).await?, &before)?;
     }
-    Ok(())
+    for (collection, key) in [(long_collection.as_str(), "k"), ("c", long_key)] {
+        ensure_eq(NOT_FOUND, &load(store, collection, key, NOT_FOUND).await?, &None)?;
+    }
+    let listed = list_all(store, long_collection, NOT_FOUND).await?;
+    ensure_eq(NOT_FOUND, &listed, &RecordList::default())
 }
 
 fn ensure_too_large(written: Result<u64, StoreError>, limit: usize) -> Result<(), Violation> {

@@ -33,9 +33,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// - A write is durable when its future returns, and is visible to all processes.
 /// - A list shows the collection at one moment.
 /// - Names of collections, keys and values are any text, and are returned byte for byte. Two texts
-///   that differ in a byte are different. The store interprets none of them. A text that is larger
-///   than [`MAX_COLLECTION_BYTES`], [`MAX_KEY_BYTES`] or [`MAX_RECORD_BYTES`] is refused:
-///   [`check_sizes`] does this.
+///   that differ in a byte are different. The store interprets none of them.
+/// - A write with a text that is larger than [`MAX_COLLECTION_BYTES`], [`MAX_KEY_BYTES`] or
+///   [`MAX_RECORD_BYTES`] is refused: [`check_sizes`] does this. So nothing is stored under a larger
+///   name, and a read of it finds nothing.
 /// - If the future of a write is dropped, the write is done completely or not at all.
 /// - No operation changes two records.
 /// - A damaged record is [listed as corrupt](RecordList::corrupt), and [`load`](Self::load) returns

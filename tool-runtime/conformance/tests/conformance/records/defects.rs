@@ -10,7 +10,7 @@ use tokio::task::yield_now;
 use tool_conformance::records::check;
 use tool_runtime::async_trait;
 use tool_runtime::records::{
-    Expected, MemoryRecords, Record, RecordList, RecordQuery, Records, StoreError,
+    Expected, MemoryRecords, Record, RecordList, RecordQuery, Records, StoreError, check_sizes,
 };
 
 use crate::assert_found;
@@ -45,6 +45,8 @@ pub(super) enum Defect {
     RefusesLongKeys,
     HasNoLimit,
     CountsCharacters,
+    RefusesReadsOfLongKeys,
+    RefusesListsOfLongCollections,
     MatchesPatterns,
     IgnoresCaseOfPrefixes,
     ListsThePositionAgain,
@@ -79,6 +81,7 @@ const ORDERS: &str = "the order of a record comes back unchanged, and is replace
 const BYTES: &str = "records are listed in the order of the bytes of their keys";
 const STORED: &str = "names, keys and values of the largest sizes are stored";
 const TOO_LARGE: &str = "a larger name, key or value is refused as too large, and changes nothing";
+const NOT_FOUND: &str = "a read of a larger name or key finds nothing";
 const PREFIX: &str = "a list has the records whose keys begin with the prefix";
 const AFTER: &str = "a list begins after the position, whether or not a record is there";
 const ORDER: &str =
@@ -115,6 +118,8 @@ const DEFECTS: &[(Defect, &str)] = &[
     (Defect::RefusesLongKeys, STORED),
     (Defect::HasNoLimit, TOO_LARGE),
     (Defect::CountsCharacters, TOO_LARGE),
+    (Defect::RefusesReadsOfLongKeys, NOT_FOUND),
+    (Defect::RefusesListsOfLongCollections, NOT_FOUND),
     (Defect::MatchesPatterns, PREFIX),
     (Defect::IgnoresCaseOfPrefixes, PREFIX),
     (Defect::ListsThePositionAgain, AFTER),
@@ -265,6 +270,9 @@ impl Defective {
 impl Records for Defective {
     async fn load(&self, collection: &str, key: &str) -> Result<Option<Record>, StoreError> {
         assert!(self.defect != Defect::Panics, "not implemented");
+        if self.defect == Defect::RefusesReadsOfLongKeys {
+            check_sizes("", key, "")?;
+        }
         if self.defect == Defect::LoadsThePreviousValue {
             let previous = self.previous.lock().unwrap().remove(&format!("{collection} {key}"));
             if let Some(previous) = previous {
@@ -350,6 +358,9 @@ impl Records for Defective {
         collection: &str,
         query: RecordQuery<'_>,
     ) -> Result<RecordList, StoreError> {
+        if self.defect == Defect::RefusesListsOfLongCollections {
+            check_sizes(collection, "", "")?;
+        }
         let collection = &*self.collection(collection);
         let mut inner_query = query.clone();
         match self.defect {

@@ -145,9 +145,14 @@ fn lock(path: &Path) -> io::Result<File> {
 fn read(path: &Path, collection: &str) -> Result<Collection, StoreError> {
     match fs::read(path) {
         Ok(bytes) => Collection::decode(&bytes, collection),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Collection::default()),
+        Err(error) if is_missing(&error) => Ok(Collection::default()),
         Err(error) => Err(StoreError::unavailable(error)),
     }
+}
+
+/// Returns whether there is no file. No file can have a name that is longer than the system allows.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidFilename)
 }
 
 /// Reads the first line of a file.
@@ -159,7 +164,7 @@ fn read_counter(path: &Path, collection: &str) -> Result<u64, StoreError> {
     };
     match read() {
         Ok(first) => Ok(Collection::decode(&first, collection)?.counter),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
+        Err(error) if is_missing(&error) => Ok(0),
         Err(error) => Err(StoreError::unavailable(error)),
     }
 }
@@ -167,7 +172,6 @@ fn read_counter(path: &Path, collection: &str) -> Result<u64, StoreError> {
 #[async_trait]
 impl Records for FileRecords {
     async fn load(&self, collection: &str, key: &str) -> Result<Option<Record>, StoreError> {
-        check_sizes(collection, "", "")?;
         let (path, name, key) = (self.path(collection), collection.to_owned(), key.to_owned());
         in_background(move || read(&path, &name)?.load(&key)).await
     }
@@ -200,7 +204,6 @@ impl Records for FileRecords {
         collection: &str,
         query: RecordQuery<'_>,
     ) -> Result<RecordList, StoreError> {
-        check_sizes(collection, "", "")?;
         let (path, name) = (self.path(collection), collection.to_owned());
         if query.limit == Some(0) {
             let counter = in_background(move || read_counter(&path, &name)).await?;

@@ -8,7 +8,8 @@ use std::thread;
 
 use tokio::task::yield_now;
 use tool_runtime::records::{
-    Expected, LargeRecords, MAX_RECORD_BYTES, MemoryRecords, RecordQuery, Records, StoreError,
+    Expected, LargeRecords, MAX_COLLECTION_BYTES, MAX_KEY_BYTES, MAX_LARGE_KEY_BYTES,
+    MAX_RECORD_BYTES, MemoryRecords, RecordQuery, Records, StoreError,
 };
 
 use crate::intercepted::Intercepted;
@@ -98,6 +99,44 @@ async fn parts_are_deleted_with_their_text() {
     texts.delete("a", Expected::Revision(revision)).await.unwrap();
     assert_eq!(parts(&store).await, others);
     assert!(value(&texts, "a/b").await == Some(long(0)));
+}
+
+#[tokio::test]
+async fn largest_key_fits_a_long_text_and_a_larger_one_is_refused() {
+    let store = MemoryRecords::new();
+    let texts = texts(&store);
+    let largest = "k".repeat(MAX_LARGE_KEY_BYTES);
+    // The parts have the longest keys if the revision is high.
+    let mut parts = Vec::new();
+    for text in [long(1), long(2)] {
+        texts.save(&largest, Expected::Any, &text).await.unwrap();
+        parts = self::parts(&store).await;
+        assert!(value(&texts, &largest).await == Some(text));
+    }
+    let longest = parts.iter().map(String::len).max().unwrap();
+    let digits = (u64::MAX.to_string().len() - 1) + ("99999999".len() - "00000".len());
+    assert!(longest + digits <= MAX_KEY_BYTES, "{longest}");
+
+    let larger = largest + "k";
+    for text in ["short", &*long(1)] {
+        let error = texts.save(&larger, Expected::Any, text).await.unwrap_err().to_string();
+        assert_eq!(error, format!("`{}` has 901 bytes; the limit is 900", "k".repeat(40)));
+    }
+    assert_eq!(texts.load(&larger).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn name_that_is_too_large_for_parts_is_refused_for_each_text() {
+    let store = MemoryRecords::new();
+    let name = "n".repeat(MAX_COLLECTION_BYTES - "_parts".len());
+    let texts = LargeRecords::new(Arc::new(store.clone()), &name);
+    texts.save("a", Expected::Any, &long(1)).await.unwrap();
+    let texts = LargeRecords::new(Arc::new(store.clone()), &(name + "n"));
+    for text in ["short", &*long(1)] {
+        let error = texts.save("a", Expected::Any, text).await.unwrap_err();
+        assert!(matches!(error, StoreError::TooLarge { bytes: 65, max_bytes: 64, .. }), "{error}");
+        assert_eq!(texts.count().await.unwrap(), 0);
+    }
 }
 
 #[tokio::test]

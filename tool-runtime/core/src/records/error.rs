@@ -63,6 +63,11 @@ impl StoreError {
         Self::Unavailable(source.into())
     }
 
+    /// Creates the error for a text that is too long, with the beginning of its key.
+    pub(super) fn too_large(key: &str, bytes: usize, max_bytes: usize) -> Self {
+        Self::TooLarge { key: key.chars().take(40).collect(), bytes, max_bytes }
+    }
+
     /// Returns whether an expectation was not met: another writer has changed, created or deleted
     /// the record.
     pub fn is_conflict(&self) -> bool {

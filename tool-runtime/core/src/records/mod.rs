@@ -17,7 +17,7 @@ mod store;
 
 pub use error::StoreError;
 pub use file::FileRecords;
-pub use large::LargeRecords;
+pub use large::{LargeRecords, MAX_LARGE_KEY_BYTES};
 pub use memory::MemoryRecords;
 pub use query::{Position, RecordQuery};
 pub use record::{CorruptRecord, Record, RecordList};

@@ -221,10 +221,7 @@ impl Expected {
 /// ```
 pub fn check_sizes(collection: &str, key: &str, value: &str) -> Result<(), StoreError> {
     let check = |name: &str, bytes: usize, max_bytes: usize| {
-        if bytes <= max_bytes {
-            return Ok(());
-        }
-        Err(StoreError::TooLarge { key: name.chars().take(40).collect(), bytes, max_bytes })
+        if bytes <= max_bytes { Ok(()) } else { Err(StoreError::too_large(name, bytes, max_bytes)) }
     };
     check(collection, collection.len(), MAX_COLLECTION_BYTES)?;
     check(key, key.len(), MAX_KEY_BYTES)?;

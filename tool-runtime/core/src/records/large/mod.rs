@@ -6,9 +6,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{
-    CorruptRecord, Expected, MAX_RECORD_BYTES, Record, RecordList, RecordQuery, Records, StoreError,
+    CorruptRecord, Expected, MAX_RECORD_BYTES, Record, RecordList, RecordQuery, Records,
+    StoreError, check_sizes,
 };
 use head::{Head, MARK, PartName, Parts, divide};
+
+/// The largest size in bytes of the key of a text in [`LargeRecords`]. The keys of its parts, which
+/// begin with this one, are records as well.
+pub const MAX_LARGE_KEY_BYTES: usize = 900;
 
 /// The number of parts that are read at once to find unused ones.
 const PAGE: usize = 16;
@@ -22,7 +27,8 @@ const PAGE: usize = 16;
 /// that a killed writer has left are deleted with the next change of their key, or by
 /// [`delete_unused_parts`](Self::delete_unused_parts).
 ///
-/// Keys of long texts are limited to 900 bytes, because those of their parts are longer.
+/// A key has at most [`MAX_LARGE_KEY_BYTES`], because those of the parts are longer. The name of
+/// the collection of the parts must not be too long either.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -80,7 +86,8 @@ impl LargeRecords {
     /// Saves a text if the stored one is as expected, and returns the new revision.
     ///
     /// # Errors
-    /// The errors of [`Records::save`]. The stored text is unchanged.
+    /// The errors of [`Records::save`]: [`StoreError::TooLarge`] concerns the key and the name of
+    /// the collection, whether or not the text is long. The stored text is unchanged.
     ///
     /// # Cancellation
     /// Dropping the future leaves the previous text or the new one.
@@ -100,6 +107,10 @@ impl LargeRecords {
     /// # }
     /// ```
     pub async fn save(&self, key: &str, expected: Expected, text: &str) -> Result<u64, StoreError> {
+        if key.len() > MAX_LARGE_KEY_BYTES {
+            return Err(StoreError::too_large(key, key.len(), MAX_LARGE_KEY_BYTES));
+        }
+        check_sizes(&self.parts, "", "")?;
         let saved = self.write(key, expected, text).await;
         self.delete_parts_of(key).await.ok();
         saved

@@ -1,5 +1,6 @@
 //! Documentation: summaries of public items, the README, and the mention of features.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -141,21 +142,26 @@ fn readme_links_lead_somewhere() {
 }
 
 #[test]
-fn readme_mentions_every_feature() {
+fn readme_and_crate_docs_mention_every_feature() {
     let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let library = fs::read_to_string(root().join("tool-runtime/src/lib.rs")).expect("the library");
+    let list = library.split("//! All features are optional.").nth(1).expect("a list");
+    let list = list.split("\n#").next().unwrap_or_default();
     let manifest = fs::read_to_string(root().join("tool-runtime/Cargo.toml")).expect("a manifest");
     let features = manifest.split("[features]").nth(1).expect("features");
     let features = features.split("\n[").next().unwrap_or_default();
-    let names: Vec<_> = features
+    let names: BTreeSet<_> = features
         .lines()
         .filter_map(|line| line.split_once(" = "))
         .map(|(name, _)| name.trim())
         .filter(|name| *name != "default" && !name.starts_with('#'))
         .collect();
     assert!(names.len() >= 10, "only {names:?} were read");
-    for name in names {
+    for name in &names {
         assert!(readme.contains(&format!("`{name}`")), "the README does not mention `{name}`");
     }
+    let listed: BTreeSet<_> = list.split('`').skip(1).step_by(2).collect();
+    assert_eq!(listed, names, "the docs of the crate list other features than its manifest");
 }
 
 #[test]

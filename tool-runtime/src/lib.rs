@@ -49,15 +49,15 @@
 //! | let agents call agents | [`Agent::into_tool`], [`agent::SubAgent`] | [sub-agents](guide::subagents) |
 //! | stop a run | [`Agent::cancellation`], [`CancellationToken`] | [cancellation](guide::cancellation) |
 //! | use files, commands, the web | `files`, `shell`, `web` | [files](guide/workspace_tools/index.html), [sandbox](guide/sandbox/index.html), [web](guide/fetching_and_searching/index.html) |
-//! | search documents, remember | `knowledge` | [knowledge](guide/knowledge/index.html), [memory](guide/memory/index.html) |
-//! | schedule prompts and calls | `schedule` | [schedules](guide/schedules/index.html) |
+//! | search, remember, schedule | `knowledge`, `schedule` | [knowledge](guide/knowledge/index.html), [memory](guide/memory/index.html), [schedules](guide/schedules/index.html) |
 //! | use MCP, make tools at run time | `mcp`, `dynamic` | [MCP](mcp/guide/index.html), [dynamic tools](dynamic/guide/index.html) |
 //! | go live | [`Agent::check`] | [production checklist](guide::production) |
 //!
-//! All cargo features are optional. Clients: `openai`, `anthropic`, `gemini`, `mistral`, `ollama`;
-//! `providers` is the generic client. Tools: `files`, `shell`, `web`, `knowledge`, `schedule`,
-//! `mcp-client`, `mcp-server`, `dynamic`. Stores: `sqlite`, `postgres`. Others: `http`, `cassette`,
-//! `search`, `process`, `report`, `terminal`, `tracing`, `chrono`, `uuid`.
+//! All features are optional. Clients: `providers`, `openai`, `anthropic`, `gemini`, `mistral`,
+//! `ollama`. Tools: `files`, `shell`, `web`, `knowledge`, `schedule`. Stores: `sqlite`, `postgres`.
+//! MCP: `mcp-client`, `mcp-server`, `mcp-client-stdio`, `mcp-server-stdio`, `oauth`, `oauth-jwt`.
+//! Dynamic tools: `dynamic`, `catalog`, `keyring`, `javascript`, `fetch`, `rust-tools`. More:
+//! `http`, `cassette`, `search`, `process`, `report`, `terminal`, `tracing`, `chrono`, `uuid`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(any(doc, doctest))]

@@ -18,7 +18,7 @@ pages! {
     #[cfg(feature = "files")] diffs_and_undo
     #[cfg(feature = "shell")] sandbox
     #[cfg(feature = "web")] fetching_and_searching
-    #[cfg(all(feature = "knowledge", feature = "sqlite"))] knowledge
-    #[cfg(all(feature = "knowledge", feature = "sqlite"))] memory
-    #[cfg(all(feature = "schedule", feature = "sqlite"))] schedules
+    #[cfg(feature = "knowledge")] knowledge
+    #[cfg(feature = "knowledge")] memory
+    #[cfg(feature = "schedule")] schedules
 }

@@ -101,7 +101,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
         ),
         (
             RunEvent::Finished {
-                code: Some("CUT".into()),
+                code: Some("TRUNCATED_REPLY".into()),
                 error: Some("cut".into()),
                 usage: Usage::new(7, 3),
                 cost: Some(0.25),
@@ -109,7 +109,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             }
             .into(),
             "run.finished",
-            json!({"code": "CUT", "error": "cut", "cost": 0.25, "duration_us": 5,
+            json!({"code": "TRUNCATED_REPLY", "error": "cut", "cost": 0.25, "duration_us": 5,
                 "usage": {"input_tokens": 7, "cache_read_tokens": 0, "output_tokens": 3, "reasoning_tokens": 0}}),
         ),
         (ModelEvent::Requested.into(), "model.requested", json!({})),

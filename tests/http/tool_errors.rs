@@ -61,12 +61,16 @@ fn kind_of_an_error_follows_its_sources() {
     ];
     for (error, is_transient) in cases {
         let text = error.to_string();
-        let expected = if is_transient { ToolErrorKind::Transient } else { ToolErrorKind::Failed };
+        let expected = if is_transient {
+            ToolErrorKind::TransientFailure
+        } else {
+            ToolErrorKind::ExecutionFailed
+        };
         let wrapped = Wrapped(Box::new(Wrapped(error)));
         assert_eq!(ToolError::from(wrapped).kind(), expected, "{text}");
     }
-    assert_eq!(ToolError::from(refused()).kind(), ToolErrorKind::Transient);
-    assert_eq!(ToolError::from("a text").kind(), ToolErrorKind::Failed);
+    assert_eq!(ToolError::from(refused()).kind(), ToolErrorKind::TransientFailure);
+    assert_eq!(ToolError::from("a text").kind(), ToolErrorKind::ExecutionFailed);
 }
 
 #[tokio::test]

@@ -319,7 +319,7 @@ async fn search_is_limited_to_the_view_of_its_agent() {
     let without_matches = SearchTools::new();
     let error =
         without_matches.call(json!({ "query": "send" }).into(), &ToolContext::default()).await;
-    assert_eq!(error.unwrap_err().kind(), ToolErrorKind::Failed);
+    assert_eq!(error.unwrap_err().kind(), ToolErrorKind::ExecutionFailed);
 }
 
 /// The definition marks the search tool, whatever its name.

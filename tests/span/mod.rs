@@ -164,7 +164,8 @@ async fn failed_run_sets_the_error_type() {
     let agent = Agent::new(ScriptedModel::new([ChatReply::default()]), tools![login]);
     agent.run("Go.").await.unwrap_err();
     let mut run = operation(None, "invoke_agent", "internal");
-    run["fields"].as_object_mut().unwrap().extend(failed("SILENT").as_object().unwrap().clone());
+    let error = failed("EMPTY_REPLY");
+    run["fields"].as_object_mut().unwrap().extend(error.as_object().unwrap().clone());
     assert_eq!(spans.recorded(), [run, operation(Some(1), "chat", "client")]);
 }
 

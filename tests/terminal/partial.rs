@@ -9,7 +9,7 @@ fn interrupted_reply_ends_its_line() {
     let terminal = Terminal::with_target(ProgressDrawTarget::term_like(Box::new(screen.clone())));
     let mut writer = terminal.writer();
     let ended = |code: &str| json!({ "duration_us": 0, "code": code, "error": code });
-    for code in ["MODEL", "TIMEOUT", "DROPPED"] {
+    for code in ["MODEL_FAILED", "TIMEOUT", "DROPPED"] {
         terminal.observe(&event(0, "model.requested", json!({})));
         write!(writer, "It is no").unwrap();
         terminal.observe(&event(0, "run.finished", ended(code)));
@@ -24,7 +24,7 @@ fn interrupted_reply_ends_its_line() {
     drop(writer);
     let expected = [
         "It is no",
-        "✗ run  *  MODEL",
+        "✗ run  *  MODEL_FAILED",
         "It is no",
         "✗ run  *  TIMEOUT",
         "It is no",

@@ -1,5 +1,5 @@
-//! Vocabulary: a serialized name is the name in Rust, so that what is logged and stored has no
-//! words of its own.
+//! Vocabulary: a serialized name or a code is the name in Rust, so that what is logged and stored
+//! has no words of its own.
 
 use regex_lite::Regex;
 
@@ -84,6 +84,27 @@ fn renames(text: &str) -> Vec<(usize, String)> {
     found
 }
 
+/// Returns the codes of a file that are not derived from the variant in whose arm they stand, with
+/// their lines.
+///
+/// A code may prepend the layer of the error.
+fn codes(text: &str) -> Vec<(usize, String)> {
+    let arm = Regex::new(r#"\w::([A-Z]\w*)(?:\([^()]*\)| \{[^{}]*\})? => "([A-Z_]+)""#);
+    let arm = arm.expect("an expression");
+    let mut found = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        for arm in arm.captures_iter(line) {
+            let (name, code) = (snake_case(&arm[1]).to_uppercase(), &arm[2]);
+            let layers = ["MODEL", "TOOL"];
+            let has_layer = |layer: &str| code == format!("{layer}_{name}");
+            if code != name && !layers.into_iter().any(has_layer) {
+                found.push((at + 1, code.to_owned()));
+            }
+        }
+    }
+    found
+}
+
 fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     for (at, c) in name.char_indices() {
@@ -121,6 +142,20 @@ fn serialized_names_are_the_names_in_rust() {
 }
 
 #[test]
+fn codes_are_the_names_of_their_variants() {
+    let mut violations = Vec::new();
+    for (path, text) in FOLDERS.into_iter().flat_map(sources) {
+        let name = relative(&path);
+        if FOREIGN.iter().any(|(part, _)| name.contains(part)) || name.starts_with(OWN_FOLDER) {
+            continue;
+        }
+        let found = codes(&text).into_iter();
+        violations.extend(found.map(|(line, code)| format!("{name}:{line}: \"{code}\"")));
+    }
+    assert!(violations.is_empty(), "{} codes:\n{}", violations.len(), violations.join("\n"));
+}
+
+#[test]
 fn former_serialized_names_are_not_used() {
     let mut violations = Vec::new();
     for (path, text) in FOLDERS.into_iter().flat_map(sources) {
@@ -145,6 +180,16 @@ fn vocabulary_rules_find_violations() {
         ("#[serde(rename_all = \"snake_case\")]\npub enum A {", None),
     ] {
         let found = renames(text).into_iter().next().map(|(_, word)| word);
+        assert_eq!(found.as_deref(), expected, "{text}");
+    }
+    for (text, expected) in [
+        ("Self::TokenLimit { .. } => \"TOKEN_LIMIT\",", None),
+        ("Self::TokenLimit { .. } => \"TOKENS_SPENT\",", Some("TOKENS_SPENT")),
+        ("Kind::NotFound => \"TOOL_NOT_FOUND\",", None),
+        ("Kind::Other(_) => \"MODEL_FAILED\",", Some("MODEL_FAILED")),
+        ("Kind::Other => \"a text\",", None),
+    ] {
+        let found = codes(text).into_iter().next().map(|(_, code)| code);
         assert_eq!(found.as_deref(), expected, "{text}");
     }
     assert_eq!(former_names("a\nx[\"took\"]"), [(2, "took")]);

@@ -8,12 +8,12 @@ use tool_runtime::ToolErrorKind;
 fn code_leads_back_to_its_kind() {
     use ToolErrorKind::*;
     let kinds = [
-        Validation,
+        InvalidArguments,
         NotFound,
-        Transient,
-        Failed,
+        TransientFailure,
+        ExecutionFailed,
         Denied,
-        Pending,
+        AwaitingApproval,
         Unavailable,
         Timeout,
         Cancelled,

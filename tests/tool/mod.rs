@@ -40,6 +40,6 @@ async fn call(tool: &impl Tool, arguments: impl Into<Arguments>) -> Result<Strin
 /// Returns the validation error for these arguments.
 async fn refusal(tool: &impl Tool, arguments: impl Into<Arguments>) -> String {
     let error = call(tool, arguments).await.unwrap_err();
-    assert_eq!(error.kind(), ToolErrorKind::Validation);
+    assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);
     error.text().to_owned()
 }

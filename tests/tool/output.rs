@@ -141,17 +141,17 @@ async fn untrusted_output_is_marked_text() {
 #[tokio::test]
 async fn error_message_is_for_the_model_and_its_source_for_the_operator() {
     let error = call(&fails {}, "{}").await.unwrap_err();
-    assert_eq!((error.kind(), error.text()), (ToolErrorKind::Failed, "it broke"));
+    assert_eq!((error.kind(), error.text()), (ToolErrorKind::ExecutionFailed, "it broke"));
     assert_eq!(error.source().unwrap().to_string(), "it broke");
     assert!(error.source().unwrap().source().is_some());
 
     let error = call(&fails_with_text {}, "{}").await.unwrap_err();
-    assert_eq!((error.kind(), error.text()), (ToolErrorKind::Failed, "no such city"));
+    assert_eq!((error.kind(), error.text()), (ToolErrorKind::ExecutionFailed, "no such city"));
 
     let error = call(&fails_by_choice {}, "{}").await.unwrap_err();
-    assert_eq!((error.kind(), error.text()), (ToolErrorKind::Transient, "try later"));
+    assert_eq!((error.kind(), error.text()), (ToolErrorKind::TransientFailure, "try later"));
 
     let error = call(&unwritable {}, "{}").await.unwrap_err();
-    assert_eq!(error.kind(), ToolErrorKind::Failed);
+    assert_eq!(error.kind(), ToolErrorKind::ExecutionFailed);
     assert!(error.source().unwrap().to_string().contains("key must be a string"));
 }

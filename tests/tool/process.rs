@@ -135,7 +135,7 @@ async fn command_returns_status_and_output() {
     assert_eq!(output.status.code(), Some(3));
     let error = output.into_text().unwrap_err();
     let text = "The program ended with exit status: 3.\nerr";
-    assert_eq!((error.kind(), error.text()), (ToolErrorKind::Failed, text));
+    assert_eq!((error.kind(), error.text()), (ToolErrorKind::ExecutionFailed, text));
 
     // Standard input holds the given text and nothing else.
     let owned = |read: &str| read.to_owned();

@@ -50,7 +50,7 @@ async fn truncated_arguments_are_refused_by_tools_with_effects() {
     ] {
         for tool in [&write {} as &dyn Tool, &post {}] {
             let error = tool.call(text.into(), &ToolContext::default()).await.unwrap_err();
-            assert_eq!(error.kind(), ToolErrorKind::Validation);
+            assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);
             assert!(error.text().contains("cut off"), "{text}: {}", error.text());
             assert!(error.text().contains("Send it whole"), "{text}: {}", error.text());
         }

@@ -139,7 +139,7 @@ async fn reason_of_an_invalid_value_is_emitted() {
     let recorder = Recorder::new(100);
     let model = script([ChatReply::text("a"), ChatReply::text("b"), ChatReply::text("c")]);
     let agent = Agent::new(model, Tools::new()).observer(recorder.clone());
-    assert_eq!(agent.extract::<u32>("When?").await.unwrap_err().reason.code(), "UNFIT");
+    assert_eq!(agent.extract::<u32>("When?").await.unwrap_err().reason.code(), "EXTRACTION_FAILED");
     assert_eq!(
         recorder
             .filter(|event| matches!(
@@ -174,7 +174,7 @@ async fn finished_event_carries_usage_cost_and_duration() {
     let stopped = agent.run("Go").await.unwrap_err();
     assert_eq!((*stopped.usage, stopped.cost), (Usage::new(1_000, 10), Some(0.003_15)));
     let (code, error) = (stopped.reason.code().to_owned(), stopped.reason.to_string());
-    assert_eq!(code, "MAX_ITERATIONS");
+    assert_eq!(code, "ITERATION_LIMIT");
     let end = (Some(code), Some(error), Usage::new(1_000, 10), Some(0.003_15));
     assert_eq!(run_ends(&recorder), [end]);
 

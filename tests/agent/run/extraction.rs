@@ -41,7 +41,7 @@ async fn answer_is_extracted_as_a_value() {
         .extract::<Warmth>("?")
         .await
         .unwrap_err();
-    assert_eq!(stopped.reason.code(), "UNFIT");
+    assert_eq!(stopped.reason.code(), "EXTRACTION_FAILED");
     let error_text = stopped.reason.to_string();
     assert!(
         error_text.contains("can't be read as JSON") && !error_text.contains("Give the JSON"),
@@ -205,7 +205,12 @@ async fn extraction_is_one_run() {
     let replies = || [echo_call("Ada is 36."), ChatReply::text("She is 36.")];
     for (tools, replies, turns, unfit) in [
         (tools![echo], [replies().to_vec(), vec![bad(), good()]].concat(), 4, None),
-        (tools![echo], [replies().to_vec(), vec![bad(), bad(), bad()]].concat(), 5, Some("UNFIT")),
+        (
+            tools![echo],
+            [replies().to_vec(), vec![bad(), bad(), bad()]].concat(),
+            5,
+            Some("EXTRACTION_FAILED"),
+        ),
         (Tools::new(), vec![bad(), good()], 2, None),
         (Tools::new(), vec![bad()], 2, Some("MODEL_SCRIPT")),
     ] {
@@ -239,7 +244,7 @@ async fn value_is_requested_only_if_there_is_a_message_to_answer() {
     let (agent, run_events) = with_run_events(Agent::new(script([good()]), Tools::new()));
     let stopped =
         agent.limits(Limits::default().max_tokens(0)).extract::<Person>("Ada is 36.").await;
-    assert_eq!(stopped.unwrap_err().reason.code(), "TOKENS_SPENT");
+    assert_eq!(stopped.unwrap_err().reason.code(), "TOKEN_LIMIT");
     assert!(run_events.lock().unwrap().0.is_empty());
     // A conversation that ends with a reply of the model.
     for tools in [Tools::new(), tools![echo]] {
@@ -265,7 +270,7 @@ async fn non_object_value_is_accepted_without_its_wrapper() {
     assert!(message("true").extract::<bool>("?").await.unwrap().value);
     let wrong = ["[400]", "[400]", r#"{"value": [400]}"#].map(ChatReply::text);
     let stopped = Agent::new(script(wrong), Tools::new()).extract::<Vec<u8>>("?").await;
-    assert_eq!(stopped.unwrap_err().reason.code(), "UNFIT");
+    assert_eq!(stopped.unwrap_err().reason.code(), "EXTRACTION_FAILED");
 }
 
 /// A way to travel.
@@ -314,11 +319,11 @@ async fn conversation_without_messages_stops_with_nothing_asked() {
         let (system, question) = (agent.clone().system("Be brief."), prompt.clone());
         let repeated_prompt = prompt.clone();
         for ended in [agent.run(prompt).await, system.run(question).await] {
-            assert_eq!(ended.unwrap_err().reason.code(), "NOTHING_ASKED");
+            assert_eq!(ended.unwrap_err().reason.code(), "MISSING_USER_MESSAGE");
         }
         // The wrapper has no value.
         let value = agent.extract::<String>(repeated_prompt).await;
-        assert_eq!(value.unwrap_err().reason.code(), "NOTHING_ASKED");
+        assert_eq!(value.unwrap_err().reason.code(), "MISSING_USER_MESSAGE");
     }
 }
 
@@ -334,7 +339,7 @@ async fn answer_attempts_limits_the_requests() {
         let ended = agent.extract::<Person>("Ada is 36.").await;
         assert_eq!(
             ended.err().map(|stopped| stopped.reason.code()),
-            (!fits).then_some("UNFIT"),
+            (!fits).then_some("EXTRACTION_FAILED"),
             "{times}: {needed}"
         );
     }

@@ -17,12 +17,12 @@ async fn each_limit_has_its_own_outcome() {
     let tokens = Limits::default().max_tokens(1_500);
     let cost = Limits::default().max_cost(0.006, Prices { input: 5.0, cached: 0.5, output: 5.0 });
     for (limits, code, requests) in [
-        (Limits::default().max_iterations(2), "MAX_ITERATIONS", 2),
-        (tokens, "TOKENS_SPENT", 2),
-        (cost, "MONEY_SPENT", 2),
-        (Limits::default().max_repeats(1), "REPEATED", 2),
-        (Limits::default().max_repeats(2), "REPEATED", 3),
-        (Limits::default(), "REPEATED", 5),
+        (Limits::default().max_iterations(2), "ITERATION_LIMIT", 2),
+        (tokens, "TOKEN_LIMIT", 2),
+        (cost, "COST_LIMIT", 2),
+        (Limits::default().max_repeats(1), "REPEATED_CALL", 2),
+        (Limits::default().max_repeats(2), "REPEATED_CALL", 3),
+        (Limits::default(), "REPEATED_CALL", 5),
     ] {
         let model = Arc::new(script([call(), call(), call(), call(), call(), call(), call()]));
         let agent = Agent::new(Arc::clone(&model), tools![echo]).limits(limits.clone());
@@ -137,7 +137,7 @@ async fn unreported_usage_is_estimated() {
         .run("Go")
         .await
         .unwrap_err();
-    assert_eq!(stopped.reason.code(), "TOKENS_SPENT");
+    assert_eq!(stopped.reason.code(), "TOKEN_LIMIT");
     assert!((1_000..1_100).contains(&stopped.usage.output_tokens), "{:?}", stopped.usage);
     // The offered tools are sent with each request.
     let tools = Tools::new().with(sub_agent_of_size(4_000));
@@ -218,7 +218,7 @@ async fn cancelled_run_is_not_reported_as_aborted_by_its_calls() {
     });
     let halted = agent().policy(policy.clone().batch_timeout(limit)).run("Go").await.unwrap_err();
     let codes = [late, cancelled.unwrap_err(), halted].map(|stopped| stopped.reason.code());
-    assert_eq!(codes, ["TIMEOUT", "CANCELLED", "HALTED"]);
+    assert_eq!(codes, ["TIMEOUT", "CANCELLED", "BATCH_ABORTED"]);
 }
 
 #[tokio::test]
@@ -227,7 +227,7 @@ async fn usage_of_unparsable_replies_counts() {
     let agent = Agent::new(script([text_reply(), text_reply(), text_reply()]), tools![echo])
         .driver(ReAct::new());
     let stopped = agent.run("Go").await.unwrap_err();
-    assert_eq!((stopped.reason.code(), *stopped.usage), ("MISREAD", Usage::new(30, 3)));
+    assert_eq!((stopped.reason.code(), *stopped.usage), ("UNPARSABLE_REPLY", Usage::new(30, 3)));
     // The second request fails.
     let agent = Agent::new(script([text_reply()]), tools![echo]).driver(ReAct::new());
     let stopped = agent.run("Go").await.unwrap_err();
@@ -329,15 +329,15 @@ async fn token_limit_applies_to_repeated_requests_of_a_driver() {
     let counted = Some(Usage::new(600, 400));
     let costs = Prices { input: 1_000.0, cached: 0.0, output: 1_000.0 };
     for (limits, usage, code, requests) in [
-        (Limits::default(), counted, "MISREAD", 3),
-        (Limits::default().max_iterations(1), counted, "MAX_ITERATIONS", 1),
-        (Limits::default().max_iterations(2), counted, "MAX_ITERATIONS", 2),
-        (Limits::default().max_iterations(3), counted, "MISREAD", 3),
-        (Limits::default().max_tokens(900), counted, "TOKENS_SPENT", 1),
-        (Limits::default().max_tokens(1_500), counted, "TOKENS_SPENT", 2),
-        (Limits::default().max_cost(1.5, costs), counted, "MONEY_SPENT", 2),
+        (Limits::default(), counted, "UNPARSABLE_REPLY", 3),
+        (Limits::default().max_iterations(1), counted, "ITERATION_LIMIT", 1),
+        (Limits::default().max_iterations(2), counted, "ITERATION_LIMIT", 2),
+        (Limits::default().max_iterations(3), counted, "UNPARSABLE_REPLY", 3),
+        (Limits::default().max_tokens(900), counted, "TOKEN_LIMIT", 1),
+        (Limits::default().max_tokens(1_500), counted, "TOKEN_LIMIT", 2),
+        (Limits::default().max_cost(1.5, costs), counted, "COST_LIMIT", 2),
         // Estimated: a thousand tokens for the reply, and those of the request.
-        (Limits::default().max_tokens(900), None, "TOKENS_SPENT", 1),
+        (Limits::default().max_tokens(900), None, "TOKEN_LIMIT", 1),
     ] {
         let model = Arc::new(script([reply(usage), reply(usage), reply(usage)]));
         let agent = Agent::new(Arc::clone(&model), tools![echo]).driver(ReAct::new());
@@ -443,7 +443,7 @@ async fn cost_limit_that_is_not_a_number_is_zero() {
             let state = serde_json::to_string(&run.state()).unwrap();
             assert_eq!(serde_json::from_str::<RunState>(&state).unwrap(), run.state());
             let code = run.finish().await.map_err(|stopped| stopped.reason.code());
-            assert_eq!(code.err(), ends.then_some("MONEY_SPENT"), "{most} {price}");
+            assert_eq!(code.err(), ends.then_some("COST_LIMIT"), "{most} {price}");
         }
     }
 }

@@ -42,18 +42,18 @@ async fn limits_of_the_resuming_agent_apply() {
     let cost = |most| all().max_cost(most, Prices { input: 1_000.0, cached: 0.0, output: 1_000.0 });
     for (before, after_that, code) in [
         // Earlier usage counts.
-        (all().max_iterations(1), all().max_iterations(1), Some("MAX_ITERATIONS")),
-        (all().max_iterations(1), all().max_iterations(2), Some("MAX_ITERATIONS")),
+        (all().max_iterations(1), all().max_iterations(1), Some("ITERATION_LIMIT")),
+        (all().max_iterations(1), all().max_iterations(2), Some("ITERATION_LIMIT")),
         (all().max_iterations(1), all().max_iterations(3), None),
         // An answer counts.
         (all(), all().max_iterations(2), None),
-        (all().max_tokens(500), all().max_tokens(900), Some("TOKENS_SPENT")),
-        (all().max_tokens(500), all().max_tokens(1_500), Some("TOKENS_SPENT")),
+        (all().max_tokens(500), all().max_tokens(900), Some("TOKEN_LIMIT")),
+        (all().max_tokens(500), all().max_tokens(1_500), Some("TOKEN_LIMIT")),
         (all().max_tokens(500), all().max_tokens(2_500), None),
         (all().max_tokens(500), all(), None),
-        (cost(0.5), cost(0.9), Some("MONEY_SPENT")),
+        (cost(0.5), cost(0.9), Some("COST_LIMIT")),
         (cost(0.5), cost(2.5), None),
-        (all().max_repeats(0), all().max_repeats(0), Some("REPEATED")),
+        (all().max_repeats(0), all().max_repeats(0), Some("REPEATED_CALL")),
         (all().max_repeats(0), all().max_repeats(3), None),
     ] {
         let state = after(9, &before).await;
@@ -74,7 +74,7 @@ async fn limits_of_the_resuming_agent_apply() {
 async fn session_resumes_under_the_limits_of_the_resuming_agent() {
     let store = MemorySessions::default();
     let limited = agent(Limits::default().max_iterations(1)).session(store.clone(), "s");
-    assert_eq!(limited.run("Go").await.unwrap_err().reason.code(), "MAX_ITERATIONS");
+    assert_eq!(limited.run("Go").await.unwrap_err().reason.code(), "ITERATION_LIMIT");
     assert!(limited.resume().await.unwrap().is_none());
     let more = agent(Limits::default().max_iterations(3)).session(store, "s");
     assert_eq!(more.resume().await.unwrap().unwrap().finish().await.unwrap().text, "Done.");

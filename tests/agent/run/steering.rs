@@ -58,7 +58,7 @@ async fn hooks_receive_requests_and_replies() {
         let agent = Agent::new(Arc::clone(&model), Tools::new()).model_hook(Hook(name));
         let stopped = agent.run("Go").await.unwrap_err();
         assert!(stopped.to_string().ends_with(reason), "{stopped}");
-        assert_eq!((model.remaining(), stopped.reason.code()), (1, "REQUESTED"));
+        assert_eq!((model.remaining(), stopped.reason.code()), (1, "STOP_REQUESTED"));
     }
 }
 
@@ -161,12 +161,12 @@ async fn observer_of_a_reply_or_result_can_stop_the_run() {
     };
     let (of_reply, model_of_reply) = agent();
     let stopped = of_reply.model_hook(RequestsStop).run("Go").await.unwrap_err();
-    assert_eq!((stopped.reason.code(), model_of_reply.remaining()), ("REQUESTED", 1));
+    assert_eq!((stopped.reason.code(), model_of_reply.remaining()), ("STOP_REQUESTED", 1));
     assert_eq!(stopped.transcript, [Message::user("Go")], "the reply was not let through");
     let (of_result, model_of_result) = agent();
     let stopped =
         of_result.policy(Policy::new().interceptor(RequestsStop)).run("Go").await.unwrap_err();
-    assert_eq!((stopped.reason.code(), model_of_result.remaining()), ("REQUESTED", 1));
+    assert_eq!((stopped.reason.code(), model_of_result.remaining()), ("STOP_REQUESTED", 1));
     assert_complete(&stopped.transcript);
     let output: Vec<_> =
         results(&stopped.transcript[2]).iter().map(|it| it.text.as_str()).collect();

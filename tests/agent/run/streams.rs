@@ -136,7 +136,7 @@ async fn extraction_streams_the_text_of_the_value() {
 
     let agent = Agent::new(Slow::new([ChatReply::text("Tea")], 3), Tools::new());
     let stopped = agent.max_answer_attempts(1).start("Go").extract_stream::<List>().finish().await;
-    assert_eq!(stopped.unwrap_err().reason.code(), "UNFIT");
+    assert_eq!(stopped.unwrap_err().reason.code(), "EXTRACTION_FAILED");
 }
 
 #[tokio::test]
@@ -286,7 +286,7 @@ async fn driver_can_be_shared_and_boxed() {
     let model = script([ChatReply::text("What?"), ChatReply::text("Hm."), ChatReply::text("So?")]);
     let driver: Arc<dyn Driver> = Arc::new(ReAct::new());
     let misread = Agent::new(model, tools![echo]).driver(Arc::clone(&driver)).run("Go").await;
-    assert_eq!(misread.unwrap_err().reason.code(), "MISREAD");
+    assert_eq!(misread.unwrap_err().reason.code(), "UNPARSABLE_REPLY");
     let driver: Arc<dyn Driver> =
         Arc::new(ReAct::new().answer_by(script([ChatReply::text("Well.")])));
     let answer = Agent::new(last(), tools![echo]).driver(driver).run("Go").await.unwrap();

@@ -98,9 +98,9 @@ async fn call_answered_on_resume_emits_its_end() {
 async fn abandoned_run_emits_its_end() {
     let table: [(&str, u64, &[&str]); 4] = [
         // During the model request, during a call, and while a call was pending.
-        ("send", 5, &[r#"run Some("GIVEN_UP")"#]),
-        ("send", 20, &[r#"send Some("TOOL_INDETERMINATE")"#, r#"run Some("GIVEN_UP")"#]),
-        ("pay", 20, &[r#"pay Some("TOOL_CANCELLED")"#, r#"run Some("GIVEN_UP")"#]),
+        ("send", 5, &[r#"run Some("ABANDONED")"#]),
+        ("send", 20, &[r#"send Some("TOOL_INDETERMINATE")"#, r#"run Some("ABANDONED")"#]),
+        ("pay", 20, &[r#"pay Some("TOOL_CANCELLED")"#, r#"run Some("ABANDONED")"#]),
         // The run stopped, and its end was emitted.
         ("fail", 20, &[]),
     ];

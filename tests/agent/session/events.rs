@@ -40,7 +40,7 @@ async fn started_event_names_the_session() {
     // Also that of a run that was resumed outside of its session.
     assert_eq!(
         agent.resume(*paused.clone()).finish().await.unwrap_err().reason.code(),
-        "IN_SESSION"
+        "BELONGS_TO_SESSION"
     );
     session.resume_with(*paused).await.unwrap().finish().await.unwrap();
     agent.run("Hello").await.unwrap();

@@ -315,7 +315,7 @@ async fn run_of_a_session_resumes_only_there_and_once() {
         [agent.resume(paused.clone()).finish().await, agent.resume(state.clone()).finish().await];
     let values = [paused.clone().into(), state].map(|state: RunState| agent.resume(state));
     for stopped in other_session.map(Result::unwrap_err) {
-        assert_eq!(stopped.reason.code(), "IN_SESSION");
+        assert_eq!(stopped.reason.code(), "BELONGS_TO_SESSION");
         let output = stopped.reason.to_string();
         assert!(
             output.contains("session `s`") && output.contains("session.resume_with(paused)"),
@@ -323,7 +323,7 @@ async fn run_of_a_session_resumes_only_there_and_once() {
         );
     }
     for run in values {
-        assert_eq!(run.extract::<u8>().await.unwrap_err().reason.code(), "IN_SESSION");
+        assert_eq!(run.extract::<u8>().await.unwrap_err().reason.code(), "BELONGS_TO_SESSION");
     }
     assert!(log.lock().unwrap().is_empty());
     // Another session refuses it.

@@ -86,22 +86,22 @@ fn stop_cases() -> Vec<(&'static str, Agent, bool)> {
     cancelled.cancel();
     let twice = Tools::new().with(fail {}).with(fail {});
     vec![
-        ("MAX_ITERATIONS", calls("fail").max_iterations(1), false),
-        ("TOKENS_SPENT", calls("fail").limits(Limits::default().max_tokens(500)), false),
-        ("MONEY_SPENT", calls("fail").limits(Limits::default().max_cost(1e-9, prices)), false),
+        ("ITERATION_LIMIT", calls("fail").max_iterations(1), false),
+        ("TOKEN_LIMIT", calls("fail").limits(Limits::default().max_tokens(500)), false),
+        ("COST_LIMIT", calls("fail").limits(Limits::default().max_cost(1e-9, prices)), false),
         ("TIMEOUT", calls("wait").run_timeout(Duration::from_secs(5)), true),
-        ("REPEATED", calls("fail").limits(Limits::default().max_repeats(1)), false),
-        ("REQUESTED", calls("finish"), false),
-        ("REQUESTED", calls("fail").model_hook(StopsBefore), true),
-        ("HALTED", calls("fail").policy(Policy::new().abort_on_failure()), true),
+        ("REPEATED_CALL", calls("fail").limits(Limits::default().max_repeats(1)), false),
+        ("STOP_REQUESTED", calls("finish"), false),
+        ("STOP_REQUESTED", calls("fail").model_hook(StopsBefore), true),
+        ("BATCH_ABORTED", calls("fail").policy(Policy::new().abort_on_failure()), true),
         ("AWAITING_APPROVAL", calls("pay").policy(Policy::new().approver(AskLater)), true),
         ("CANCELLED", calls("fail").cancellation(cancelled), true),
-        ("CUT", Agent::new(replies("But", FinishReason::Length), Tools::new()), false),
-        ("SILENT", Agent::new(replies("", FinishReason::Stop), Tools::new()), false),
+        ("TRUNCATED_REPLY", Agent::new(replies("But", FinishReason::Length), Tools::new()), false),
+        ("EMPTY_REPLY", Agent::new(replies("", FinishReason::Stop), Tools::new()), false),
         ("MODEL_SCRIPT", Agent::new(ScriptedModel::new::<ChatReply>([]), Tools::new()), true),
         ("MODEL_PANICKED", Agent::new(Panics, Tools::new()), true),
         (
-            "MISREAD",
+            "UNPARSABLE_REPLY",
             Agent::new(replies("Hm.", FinishReason::Stop), tools![fail])
                 .driver(ReAct::new().max_parse_attempts(1)),
             true,
@@ -140,6 +140,9 @@ async fn documented_table_says_which_stop_reasons_can_be_resumed() {
     let unfit = ScriptedModel::new(["a", "b", "c"].map(ChatReply::text));
     let session = Agent::new(unfit, Tools::new()).session(MemorySessions::default(), "ada");
     let stopped = session.extract::<u32>("When?").await.unwrap_err();
-    assert_eq!((stopped.reason.code(), rows_that_agree("UNFIT", false)), ("UNFIT", 1));
+    assert_eq!(
+        (stopped.reason.code(), rows_that_agree("EXTRACTION_FAILED", false)),
+        ("EXTRACTION_FAILED", 1)
+    );
     assert!(session.resume().await.unwrap().is_none());
 }

@@ -62,16 +62,16 @@ async fn stopped_sub_agent_reports_possible_effects_for_every_stop_reason() {
         }
     };
     for (agent, code, ran) in [
-        (twice().max_iterations(3), "MAX_ITERATIONS", "note, send"),
-        (twice().limits(Limits::default().max_tokens(22)), "TOKENS_SPENT", "send"),
+        (twice().max_iterations(3), "ITERATION_LIMIT", "note, send"),
+        (twice().limits(Limits::default().max_tokens(22)), "TOKEN_LIMIT", "send"),
         (
             helper([sends(), sends(), sends()]).limits(Limits::default().max_repeats(2)),
-            "REPEATED",
+            "REPEATED_CALL",
             "send",
         ),
         (twice(), "MODEL_SETUP", "note, send"),
         (helper([call(&["send"])]).cancellation(cancelled).on_event(cancel), "CANCELLED", "send"),
-        (helper([call(&["note", "stop"])]), "REQUESTED", "note"),
+        (helper([call(&["note", "stop"])]), "STOP_REQUESTED", "note"),
     ] {
         let output = result_for_caller(agent).await;
         assert!(

@@ -39,11 +39,11 @@ async fn limits_of_a_sub_agent_stop_only_its_own_run() {
     for (agent, output) in [
         (
             inner(endless()).limits(Limits::default().max_tokens(22)),
-            "(TOKENS_SPENT): it used 22 of 22 tokens.",
+            "(TOKEN_LIMIT): it used 22 of 22 tokens.",
         ),
         (
             inner(endless()).max_iterations(3),
-            "(MAX_ITERATIONS): it reached its limit of 3 model requests.",
+            "(ITERATION_LIMIT): it reached its limit of 3 model requests.",
         ),
         (
             Agent::new(Slow, Tools::new()).run_timeout(Duration::from_secs(2)),

@@ -23,10 +23,10 @@ fn limited(paid: &Paid, limits: Limits) -> Agent {
 async fn limits_of_the_resuming_agents_apply_to_nested_runs() {
     let all = Limits::default;
     for (before, after, text) in [
-        (all().max_iterations(5), all().max_iterations(1), "(MAX_ITERATIONS)"),
+        (all().max_iterations(5), all().max_iterations(1), "(ITERATION_LIMIT)"),
         (all().max_iterations(2), all(), "Ada has her money."),
         // Usage from before counts.
-        (all().max_tokens(9_000), all().max_tokens(11), "(TOKENS_SPENT)"),
+        (all().max_tokens(9_000), all().max_tokens(11), "(TOKEN_LIMIT)"),
         (all().max_tokens(12), all().max_tokens(90), "Ada has her money."),
     ] {
         let paid = Paid::default();

@@ -62,7 +62,7 @@ async fn approved_arguments_are_what_runs() {
 
     // Invalid arguments never reach the approver.
     let executions = dispatcher.dispatch(payments(&["-5", "\"many\"", "5 or 6"])).await;
-    let wrong = ToolErrorKind::Validation.code();
+    let wrong = ToolErrorKind::InvalidArguments.code();
     assert!(
         executions.iter().all(|execution| code(execution) == wrong),
         "{:?}",

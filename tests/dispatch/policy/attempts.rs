@@ -40,11 +40,11 @@ impl Tool for Faulty {
         let kind = match self.fault {
             "timeout" => return std::future::pending().await,
             "panic" => panic!("on purpose"),
-            "transient" => ToolErrorKind::Transient,
-            "failed" => ToolErrorKind::Failed,
+            "transient" => ToolErrorKind::TransientFailure,
+            "failed" => ToolErrorKind::ExecutionFailed,
             "cancelled" => ToolErrorKind::Cancelled,
             "unavailable" => ToolErrorKind::Unavailable,
-            "validation" => ToolErrorKind::Validation,
+            "validation" => ToolErrorKind::InvalidArguments,
             _ => ToolErrorKind::Indeterminate,
         };
         Err(ToolError::new(kind, "no"))

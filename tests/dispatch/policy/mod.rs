@@ -168,15 +168,15 @@ async fn once(ctx: &ToolContext) -> Result<u32, ToolError> {
 
 #[tokio::test(start_paused = true)]
 async fn transient_failure_is_retried() {
-    use ToolErrorKind::{Failed, Transient, Validation};
+    use ToolErrorKind::{ExecutionFailed, InvalidArguments, TransientFailure};
     for (tool, failure, works_at, attempts, works, millis) in [
-        ("flaky", Transient, 1, 1, true, 0),
-        ("flaky", Transient, 2, 2, true, 100),
-        ("flaky", Transient, 4, 4, true, 100 + 200 + 400),
-        ("flaky", Transient, 5, 4, false, 100 + 200 + 400),
-        ("flaky", Failed, 2, 1, false, 0),
-        ("flaky", Validation, 2, 1, false, 0),
-        ("once", Transient, 2, 1, false, 0),
+        ("flaky", TransientFailure, 1, 1, true, 0),
+        ("flaky", TransientFailure, 2, 2, true, 100),
+        ("flaky", TransientFailure, 4, 4, true, 100 + 200 + 400),
+        ("flaky", TransientFailure, 5, 4, false, 100 + 200 + 400),
+        ("flaky", ExecutionFailed, 2, 1, false, 0),
+        ("flaky", InvalidArguments, 2, 1, false, 0),
+        ("once", TransientFailure, 2, 1, false, 0),
     ] {
         let state = Flaky { ran: AtomicU32::new(0), works_at, failure };
         let dispatcher =

@@ -180,7 +180,7 @@ async fn unparsable_replies_get_feedback_up_to_parse_attempts() {
         (ReplyParseErrorKind::Extraction, "c".to_owned())
     );
     assert_eq!(failures.lock().unwrap().len(), 3);
-    assert_eq!((stopped.transcript.len(), stopped.reason.code()), (1, "MISREAD"));
+    assert_eq!((stopped.transcript.len(), stopped.reason.code()), (1, "UNPARSABLE_REPLY"));
 }
 
 /// The model writes calls in the format that it was trained on.
@@ -198,7 +198,7 @@ async fn markup_of_a_call_is_never_the_answer() {
         let model = RecordingModel::new([reply.clone(), reply.clone(), reply.clone()]);
         let agent = Agent::new(model.clone(), tools![find]).driver(ReAct::new());
         let stopped = agent.run("Go").await.unwrap_err();
-        assert_eq!(stopped.reason.code(), "MISREAD", "{reply:?}");
+        assert_eq!(stopped.reason.code(), "UNPARSABLE_REPLY", "{reply:?}");
         let last = model.requests()[2].0.last().unwrap().text();
         assert!(last.contains(feedback), "{last}");
     }

@@ -224,7 +224,7 @@ async fn unreadable_call_ends_the_run_after_the_last_attempt() {
         let model = Arc::new(ScriptedModel::new([reply, reply, reply].map(ChatReply::text)));
         let agent = Agent::new(Arc::clone(&model), tools![search]).driver(Text::new());
         let stopped = agent.run("Find x.").await.unwrap_err();
-        assert_eq!((stopped.reason.code(), model.remaining()), ("MISREAD", 0), "{reply}");
+        assert_eq!((stopped.reason.code(), model.remaining()), ("UNPARSABLE_REPLY", 0), "{reply}");
         let error = stopped.reason.to_string();
         let is_known = !UNKNOWN_FORMATS.contains(&reply);
         let label = reply.to_lowercase();

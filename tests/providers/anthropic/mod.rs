@@ -283,7 +283,7 @@ async fn errors_are_decoded() {
     for (status, kind, expected) in [
         (401, "authentication_error", ApiErrorKind::Auth),
         (403, "permission_error", ApiErrorKind::Auth),
-        (404, "not_found_error", ApiErrorKind::Invalid),
+        (404, "not_found_error", ApiErrorKind::InvalidRequest),
         (413, "request_too_large", ApiErrorKind::ContextTooLong),
         (429, "rate_limit_error", ApiErrorKind::RateLimited),
         (500, "api_error", ApiErrorKind::Overloaded),

@@ -30,7 +30,7 @@ pub struct OpenFilesError {
 
 /// Returns the error of a call that names this path.
 pub(crate) fn path_error(path: &RelativePath, error: impl Into<FileError>) -> ToolError {
-    let failed = |text| ToolError::new(ToolErrorKind::Failed, text);
+    let failed = |text| ToolError::new(ToolErrorKind::ExecutionFailed, text);
     let denied = |text| ToolError::new(ToolErrorKind::Denied, text);
     let error = match error.into() {
         FileError::Folder => return failed(format!("`{path}` is a folder, not a file.")),
@@ -56,7 +56,7 @@ pub(crate) fn path_error(path: &RelativePath, error: impl Into<FileError>) -> To
         io::ErrorKind::AlreadyExists => failed(format!("`{path}` exists already.")),
         io::ErrorKind::WouldBlock => {
             let text = format!("`{path}` can't be opened while its folders are renamed. Retry.");
-            ToolError::new(ToolErrorKind::Transient, text)
+            ToolError::new(ToolErrorKind::TransientFailure, text)
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             failed(format!("`{path}` may not be accessed: {error}."))
@@ -68,7 +68,7 @@ pub(crate) fn path_error(path: &RelativePath, error: impl Into<FileError>) -> To
 
 /// Returns the error of a call that names a path where nothing is.
 pub(crate) fn missing(path: &RelativePath) -> ToolError {
-    ToolError::new(ToolErrorKind::Failed, format!("`{path}` does not exist."))
+    ToolError::new(ToolErrorKind::ExecutionFailed, format!("`{path}` does not exist."))
 }
 
 /// Returns the error of reading or writing the content of a file.
@@ -77,5 +77,5 @@ pub(crate) fn io_error(path: &RelativePath, error: io::Error) -> ToolError {
         return path_error(path, error);
     }
     let text = format!("`{path}` can't be read or written: {error}.");
-    ToolError::new(ToolErrorKind::Failed, text).with_source(error)
+    ToolError::new(ToolErrorKind::ExecutionFailed, text).with_source(error)
 }

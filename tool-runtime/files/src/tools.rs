@@ -208,7 +208,7 @@ pub(crate) fn new_content(path: &RelativePath, content: &str) -> Result<Vec<u8>,
     }
     let len = content.len();
     let text = format!("`{path}` would have {len} bytes; at most {MAX_CONTENT} are written.");
-    Err(ToolError::new(ToolErrorKind::Failed, text))
+    Err(ToolError::new(ToolErrorKind::ExecutionFailed, text))
 }
 
 /// Returns the edited text of a file and the number of replacements.
@@ -217,7 +217,7 @@ pub(crate) fn edited(
     current: Option<&FileState>,
     edits: &[Edit],
 ) -> Result<(String, usize), ToolError> {
-    let failed = |text: String| ToolError::new(ToolErrorKind::Failed, text);
+    let failed = |text: String| ToolError::new(ToolErrorKind::ExecutionFailed, text);
     let Some(current) = current else {
         return Err(failed(format!("`{path}` does not exist: create it by `file_write`.")));
     };

@@ -199,7 +199,7 @@ impl TransportError {
     /// Returns `true` if the same request may succeed later: the server could not be reached, the
     /// connection broke, or a time limit passed.
     ///
-    /// A tool that returns such an error by `?` fails with `ToolErrorKind::Transient`.
+    /// A tool that returns such an error by `?` fails with `ToolErrorKind::TransientFailure`.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Connection(_) | Self::Timeout { .. } => true,

@@ -33,8 +33,8 @@ impl Knowledge {
 
 fn tool_error(error: KnowledgeError) -> ToolError {
     let kind = match &error {
-        KnowledgeError::Embedder(error) if error.is_transient() => ToolErrorKind::Transient,
-        _ => ToolErrorKind::Failed,
+        KnowledgeError::Embedder(error) if error.is_transient() => ToolErrorKind::TransientFailure,
+        _ => ToolErrorKind::ExecutionFailed,
     };
     ToolError::new(kind, "The documents can't be searched now.").with_source(error)
 }

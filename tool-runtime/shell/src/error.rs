@@ -33,5 +33,5 @@ pub(crate) fn unavailable(error: &SandboxError) -> ToolError {
 
 /// Returns the error of a call that the model can correct.
 pub(crate) fn failed(text: impl Into<String>) -> ToolError {
-    ToolError::new(ToolErrorKind::Failed, text.into())
+    ToolError::new(ToolErrorKind::ExecutionFailed, text.into())
 }

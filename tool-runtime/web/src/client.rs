@@ -202,12 +202,12 @@ fn transport_error(error: TransportError) -> ToolError {
             (ToolErrorKind::Timeout, "The host did not answer in time.".to_owned())
         }
         (TransportError::Setup(reason), _) => {
-            (ToolErrorKind::Failed, format!("The request can't be sent: {reason}."))
+            (ToolErrorKind::ExecutionFailed, format!("The request can't be sent: {reason}."))
         }
         _ if has_invalid_certificate(&error) => {
-            (ToolErrorKind::Failed, "The certificate of the host is not valid.".to_owned())
+            (ToolErrorKind::ExecutionFailed, "The certificate of the host is not valid.".to_owned())
         }
-        _ => (ToolErrorKind::Transient, "The host can't be reached.".to_owned()),
+        _ => (ToolErrorKind::TransientFailure, "The host can't be reached.".to_owned()),
     };
     ToolError::new(kind, text).with_source(error)
 }

@@ -46,7 +46,8 @@ pub(crate) async fn received(
         return Ok(Arc::new(Fetched { document, url, status }));
     }
     let is_transient = matches!(status, 408 | 425 | 429 | 500 | 502..=504);
-    let kind = if is_transient { ToolErrorKind::Transient } else { ToolErrorKind::Failed };
+    let kind =
+        if is_transient { ToolErrorKind::TransientFailure } else { ToolErrorKind::ExecutionFailed };
     let mut error = ToolError::new(kind, format!("The server answered with status {status}."));
     if let Some(seconds) = retry_after.filter(|_| is_transient) {
         error = error.retry_after(std::time::Duration::from_secs(MAX_RETRY_DELAY.min(seconds)));

@@ -129,7 +129,10 @@ pub(super) fn samples() -> Vec<Sample> {
         ),
         Sample::new(
             "a failed result",
-            with_results(&call, vec![ToolResult::failure(&call, "TOOL_FAILED", "text-of-failure")]),
+            with_results(
+                &call,
+                vec![ToolResult::failure(&call, "TOOL_EXECUTION_FAILED", "text-of-failure")],
+            ),
             &["text-of-failure"],
         ),
     ];

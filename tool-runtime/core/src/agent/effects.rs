@@ -33,11 +33,12 @@ pub(super) fn mutating_tools<'e>(
 }
 
 fn may_have_run(execution: &ToolExecution) -> bool {
-    use ToolErrorKind::{Denied, Indeterminate, Validation};
+    use ToolErrorKind::{Denied, Indeterminate, InvalidArguments};
     let error = execution.result.error.as_deref();
     let is_kind = |kind: ToolErrorKind| error == Some(kind.code());
     // A tool that refused its arguments did nothing. A tool whose result was lost may have run.
-    is_kind(Indeterminate) || execution.attempts > 0 && !is_kind(Validation) && !is_kind(Denied)
+    is_kind(Indeterminate)
+        || execution.attempts > 0 && !is_kind(InvalidArguments) && !is_kind(Denied)
 }
 
 /// Adds discovered tools to the turn and records stop requests. The last stop request wins.

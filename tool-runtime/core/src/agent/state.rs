@@ -174,9 +174,9 @@ impl RunState {
                 pending.any(|it| it.question().is_some() == asks)
             };
             let text = "Not run yet: it awaits approval.";
-            turn.fail_calls(ToolErrorKind::Pending, text, |call| is_pending(call, false));
+            turn.fail_calls(ToolErrorKind::AwaitingApproval, text, |call| is_pending(call, false));
             let text = "The call has not ended: it awaits an answer.";
-            turn.fail_calls(ToolErrorKind::Pending, text, |call| is_pending(call, true));
+            turn.fail_calls(ToolErrorKind::AwaitingApproval, text, |call| is_pending(call, true));
         }
         turn.into_messages()
     }

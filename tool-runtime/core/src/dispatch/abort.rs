@@ -39,7 +39,7 @@ impl AbortState {
 
 /// Whether this execution aborts its batch. A mistake of the model is not a failure of the tool.
 pub(super) fn aborts(on_failure: bool, on_block: bool, execution: &ToolExecution) -> bool {
-    let model_errors = [ToolErrorKind::Validation, ToolErrorKind::NotFound];
+    let model_errors = [ToolErrorKind::InvalidArguments, ToolErrorKind::NotFound];
     match execution.blocked_by {
         Some(BlockReason::Pending | BlockReason::Batch) => false,
         Some(_) => on_block,

@@ -81,7 +81,7 @@ pub enum RunEvent {
         /// The [code](crate::StopReason::code) of the stop reason; `None` if the model answered.
         ///
         /// After `AWAITING_APPROVAL` the run is paused: it emits further events under the same id
-        /// once it is resumed. `GIVEN_UP` means that the process of the run ended, or the run was
+        /// once it is resumed. `ABANDONED` means that the process of the run ended, or the run was
         /// paused, and its [session](crate::agent::session::Session) received another prompt.
         /// `DROPPED` means that the future of the run, or its [`Run`](crate::agent::Run), was
         /// dropped; the run can be resumed from a saved state.

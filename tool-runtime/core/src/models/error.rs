@@ -109,8 +109,8 @@ impl ModelError {
                 ApiErrorKind::ContextTooLong => "MODEL_CONTEXT_TOO_LONG",
                 ApiErrorKind::Filtered => "MODEL_FILTERED",
                 ApiErrorKind::Overloaded => "MODEL_OVERLOADED",
-                ApiErrorKind::Invalid => "MODEL_INVALID_REQUEST",
-                ApiErrorKind::Other => "MODEL_FAILED",
+                ApiErrorKind::InvalidRequest => "MODEL_INVALID_REQUEST",
+                ApiErrorKind::Failed => "MODEL_FAILED",
             },
             Self::Failed { .. } => "MODEL_FAILED",
             Self::Unrecorded(_) => "MODEL_UNRECORDED",
@@ -206,9 +206,9 @@ pub enum ApiErrorKind {
     /// The provider is overloaded or has an internal error.
     Overloaded,
     /// The request is invalid, or names something that does not exist.
-    Invalid,
-    /// The provider reports another reason.
-    Other,
+    InvalidRequest,
+    /// The provider reports another reason, or none.
+    Failed,
 }
 
 impl ApiError {

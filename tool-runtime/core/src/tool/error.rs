@@ -20,9 +20,9 @@ use tool_http::TransportError;
 /// - Programs match on the [kind](Self::kind) and its stable code.
 ///
 /// The operator `?` converts text and every type that implements [`Error`](std::error::Error) into
-/// an error of the kind [`Failed`](ToolErrorKind::Failed). The message becomes the text for the
-/// model, and the error becomes the source. A connection that was refused, broke or timed out gives
-/// the kind [`Transient`](ToolErrorKind::Transient).
+/// an error of the kind [`ExecutionFailed`](ToolErrorKind::ExecutionFailed). The message becomes
+/// the text for the model, and the error becomes the source. A connection that was refused, broke
+/// or timed out gives the kind [`TransientFailure`](ToolErrorKind::TransientFailure).
 ///
 /// `ToolError` does not implement `Error` itself, because that would conflict with this conversion.
 ///
@@ -36,8 +36,8 @@ use tool_http::TransportError;
 ///     Ok(std::fs::read_to_string(path)?)
 /// }
 ///
-/// assert_eq!(load("").unwrap_err().kind(), ToolErrorKind::Validation);
-/// assert_eq!(load("no such file").unwrap_err().kind(), ToolErrorKind::Failed);
+/// assert_eq!(load("").unwrap_err().kind(), ToolErrorKind::InvalidArguments);
+/// assert_eq!(load("no such file").unwrap_err().kind(), ToolErrorKind::ExecutionFailed);
 /// ```
 pub struct ToolError(Box<ErrorData>);
 
@@ -103,10 +103,10 @@ impl ToolError {
     /// use tool_runtime::{ToolError, ToolErrorKind};
     ///
     /// let error = ToolError::validation("`until` is before `since`: send a later date.");
-    /// assert_eq!(error.kind(), ToolErrorKind::Validation);
+    /// assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);
     /// ```
     pub fn validation(text: impl Into<String>) -> Self {
-        Self::new(ToolErrorKind::Validation, text)
+        Self::new(ToolErrorKind::InvalidArguments, text)
     }
 
     /// Creates an error that may not recur, such as that of a busy service.
@@ -115,15 +115,15 @@ impl ToolError {
     /// use tool_runtime::{ToolError, ToolErrorKind};
     ///
     /// let error = ToolError::transient("The service is busy; try again later.");
-    /// assert_eq!(error.kind(), ToolErrorKind::Transient);
+    /// assert_eq!(error.kind(), ToolErrorKind::TransientFailure);
     /// ```
     pub fn transient(text: impl Into<String>) -> Self {
-        Self::new(ToolErrorKind::Transient, text)
+        Self::new(ToolErrorKind::TransientFailure, text)
     }
 
     /// Creates the error of a tool that ran and failed.
     pub fn failed(text: impl Into<String>) -> Self {
-        Self::new(ToolErrorKind::Failed, text)
+        Self::new(ToolErrorKind::ExecutionFailed, text)
     }
 
     /// Suspends the call until its own calls are decided on, or until the question in its text is
@@ -132,7 +132,7 @@ impl ToolError {
     /// The call is then made again, and [`resumed`](super::ToolContext::resumed) returns this
     /// state.
     pub(crate) fn waiting(text: impl Into<String>, state: Value, awaits_answer: bool) -> Self {
-        let mut error = Self::new(ToolErrorKind::Pending, text);
+        let mut error = Self::new(ToolErrorKind::AwaitingApproval, text);
         error.0.state = Some(Box::new(state));
         error.0.awaits_answer = awaits_answer;
         error
@@ -277,7 +277,7 @@ fn kind_of(error: &(dyn Error + 'static)) -> ToolErrorKind {
         }
         cause.downcast_ref::<io::Error>().is_some_and(|error| is_transient(error.kind()))
     });
-    if is_transient { ToolErrorKind::Transient } else { ToolErrorKind::Failed }
+    if is_transient { ToolErrorKind::TransientFailure } else { ToolErrorKind::ExecutionFailed }
 }
 
 fn is_transient(kind: io::ErrorKind) -> bool {

@@ -5,23 +5,23 @@
 ///
 /// assert_eq!(ToolErrorKind::Timeout.code(), "TOOL_TIMEOUT");
 /// assert!(ToolErrorKind::Timeout.is_infrastructure());
-/// assert!(!ToolErrorKind::Validation.is_infrastructure());
+/// assert!(!ToolErrorKind::InvalidArguments.is_infrastructure());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolErrorKind {
     /// The arguments are invalid. The model can correct them and call again.
-    Validation,
+    InvalidArguments,
     /// No tool has the called name.
     NotFound,
     /// The tool failed for a reason outside of it that may not recur, such as a busy service.
-    Transient,
+    TransientFailure,
     /// The tool ran and failed.
-    Failed,
+    ExecutionFailed,
     /// The policy does not allow the call.
     Denied,
     /// The call waits for an external decision.
-    Pending,
+    AwaitingApproval,
     /// The tool can't run now.
     Unavailable,
     /// The call exceeded its time limit.
@@ -36,12 +36,12 @@ pub enum ToolErrorKind {
 
 impl ToolErrorKind {
     const ALL: [Self; 11] = [
-        Self::Validation,
+        Self::InvalidArguments,
         Self::NotFound,
-        Self::Transient,
-        Self::Failed,
+        Self::TransientFailure,
+        Self::ExecutionFailed,
         Self::Denied,
-        Self::Pending,
+        Self::AwaitingApproval,
         Self::Unavailable,
         Self::Timeout,
         Self::Cancelled,
@@ -65,12 +65,12 @@ impl ToolErrorKind {
     /// Returns the stable code that results and events carry.
     pub fn code(self) -> &'static str {
         match self {
-            Self::Validation => "TOOL_INVALID_ARGUMENTS",
+            Self::InvalidArguments => "TOOL_INVALID_ARGUMENTS",
             Self::NotFound => "TOOL_NOT_FOUND",
-            Self::Transient => "TOOL_TRANSIENT_FAILURE",
-            Self::Failed => "TOOL_EXECUTION_FAILED",
+            Self::TransientFailure => "TOOL_TRANSIENT_FAILURE",
+            Self::ExecutionFailed => "TOOL_EXECUTION_FAILED",
             Self::Denied => "TOOL_DENIED",
-            Self::Pending => "TOOL_AWAITING_APPROVAL",
+            Self::AwaitingApproval => "TOOL_AWAITING_APPROVAL",
             Self::Unavailable => "TOOL_UNAVAILABLE",
             Self::Timeout => "TOOL_TIMEOUT",
             Self::Cancelled => "TOOL_CANCELLED",
@@ -85,10 +85,10 @@ impl ToolErrorKind {
     /// of the tool or the policy.
     pub fn is_infrastructure(self) -> bool {
         match self {
-            Self::Transient | Self::Unavailable | Self::Timeout => true,
+            Self::TransientFailure | Self::Unavailable | Self::Timeout => true,
             Self::Panicked | Self::Indeterminate => true,
-            Self::Validation | Self::NotFound | Self::Failed => false,
-            Self::Denied | Self::Pending | Self::Cancelled => false,
+            Self::InvalidArguments | Self::NotFound | Self::ExecutionFailed => false,
+            Self::Denied | Self::AwaitingApproval | Self::Cancelled => false,
         }
     }
 }

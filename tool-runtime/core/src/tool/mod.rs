@@ -142,7 +142,7 @@ pub trait Tool: Send + Sync {
     /// into its types, which may accept less than the schema. Default: accepts all.
     ///
     /// # Errors
-    /// The error that the model receives, of the kind [`ToolErrorKind::Validation`].
+    /// The error that the model receives, of the kind [`ToolErrorKind::InvalidArguments`].
     fn check_arguments(&self, args: &Arguments, ctx: &ToolContext) -> Result<(), ToolError> {
         let _ = (args, ctx);
         Ok(())

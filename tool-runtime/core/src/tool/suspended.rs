@@ -131,7 +131,8 @@ impl SuspendedCall {
     /// To ask again instead of failing, suspend the call with another question.
     ///
     /// # Errors
-    /// [`ToolErrorKind::Failed`] if the answer does not have this type. The source names the type.
+    /// [`ToolErrorKind::ExecutionFailed`] if the answer does not have this type. The source names
+    /// the type.
     pub fn answer_as<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
         let value = self.answer.as_ref().map_or(&Value::Null, |answer| &answer.value);
         T::deserialize(value).map_err(|_| {

@@ -40,7 +40,7 @@ impl ScriptError {
         let kind = match self {
             Self::Stopped(Stop::Deadline) => ToolErrorKind::Timeout,
             Self::Stopped(Stop::Cancelled) => ToolErrorKind::Cancelled,
-            _ => ToolErrorKind::Failed,
+            _ => ToolErrorKind::ExecutionFailed,
         };
         let mut text = format!("The body of the tool failed. {}", self.text(body));
         if !console.is_empty() {

@@ -62,7 +62,7 @@ impl Threads {
 
 fn busy(reason: &str) -> ToolError {
     let text = "The script did not run: too many scripts are running. Try again later.";
-    ToolError::new(ToolErrorKind::Transient, text).with_source(reason.to_owned())
+    ToolError::new(ToolErrorKind::TransientFailure, text).with_source(reason.to_owned())
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
         let first = threads.run(move || ended.recv()).unwrap();
         for _ in 0..3 {
             let error = threads.run(|| ()).unwrap_err();
-            assert_eq!(error.kind(), ToolErrorKind::Transient);
+            assert_eq!(error.kind(), ToolErrorKind::TransientFailure);
         }
         // The call of the first script has ended, and its thread has not.
         drop(first);

@@ -117,7 +117,7 @@ impl Program {
     /// Names the usual causes of a lost connection.
     fn explained(&self, error: ToolError) -> ToolError {
         let kind = error.kind();
-        if !matches!(kind, ToolErrorKind::Transient | ToolErrorKind::Indeterminate) {
+        if !matches!(kind, ToolErrorKind::TransientFailure | ToolErrorKind::Indeterminate) {
             return error;
         }
         let text = format!(

@@ -63,7 +63,7 @@ async fn errors_name_the_line_of_the_body() {
         ("return 1n;", "BigInt"),
     ] {
         let error = run(&script(body), "{}").await.unwrap_err();
-        assert_eq!(error.kind(), ToolErrorKind::Failed, "{body}");
+        assert_eq!(error.kind(), ToolErrorKind::ExecutionFailed, "{body}");
         assert!(error.text().contains(expected), "{body}: {error}");
     }
 }
@@ -105,7 +105,7 @@ async fn body_that_can_not_be_parsed_is_not_built() {
         ("return 1; }]; while (true) {} [async () => {", "at line "),
     ] {
         let error = build(&script(body)).await.unwrap_err();
-        assert_eq!(error.kind(), ToolErrorKind::Validation, "{body}");
+        assert_eq!(error.kind(), ToolErrorKind::InvalidArguments, "{body}");
         assert!(
             error.text().starts_with("The tool was not made. `body`: SyntaxError: "),
             "{error}"

@@ -119,12 +119,12 @@ impl Workspace {
             // The file must not be deleted first.
             Ok(_) if path == from => {
                 let text = format!("`{path}` is the path of the file already: choose another one.");
-                Err(ToolError::new(ToolErrorKind::Failed, text))
+                Err(ToolError::new(ToolErrorKind::ExecutionFailed, text))
             }
             Ok(_) => {
                 let text =
                     format!("`{path}` exists already: delete it first, or choose another path.");
-                Err(ToolError::new(ToolErrorKind::Failed, text))
+                Err(ToolError::new(ToolErrorKind::ExecutionFailed, text))
             }
             Err(error) if error.has_kind(io::ErrorKind::NotFound) => Ok(()),
             Err(error) => Err(path_error(path, error)),
@@ -151,7 +151,7 @@ impl Workspace {
             (Known::Version(_), _) => Err(changed_since(path)),
             (Known::Evicted, Some(_)) => {
                 let text = format!("`{path}` may have changed since you read it: read it again.");
-                Err(ToolError::new(ToolErrorKind::Failed, text))
+                Err(ToolError::new(ToolErrorKind::ExecutionFailed, text))
             }
             (Known::Evicted | Known::Nothing, _) => Ok(()),
         }
@@ -201,7 +201,7 @@ fn check_secrets(
         "`{path}` contains secrets, which you read as `[redacted]`, and this text would replace \
          them: edit the other parts by `file_edit`."
     );
-    Err(ToolError::new(ToolErrorKind::Failed, text))
+    Err(ToolError::new(ToolErrorKind::ExecutionFailed, text))
 }
 
 /// Replaces the secrets in the texts that diffs show.
@@ -227,7 +227,7 @@ pub(crate) fn preview(change: &Change) -> Option<String> {
 
 fn changed_since(path: &RelativePath) -> ToolError {
     let text = format!("`{path}` has changed since you read it: read it again.");
-    ToolError::new(ToolErrorKind::Failed, text)
+    ToolError::new(ToolErrorKind::ExecutionFailed, text)
 }
 
 /// Returns the error of a change that was not made.
@@ -236,7 +236,7 @@ pub(crate) fn change_error(path: &RelativePath, error: ChangeError) -> ToolError
         ChangeError::Conflict => changed_since(path),
         ChangeError::File(error) if error.has_kind(io::ErrorKind::NotADirectory) => {
             let text = format!("`{path}` leads through a file.");
-            ToolError::new(ToolErrorKind::Failed, text)
+            ToolError::new(ToolErrorKind::ExecutionFailed, text)
         }
         ChangeError::File(error) => path_error(path, error),
         ChangeError::Io(error) => io_error(path, error),

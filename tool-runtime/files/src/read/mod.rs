@@ -102,7 +102,7 @@ pub(crate) fn read(
 
 fn binary(path: &RelativePath, len: u64) -> ToolError {
     let text = format!("`{path}` is a binary file of {len} bytes, not text.");
-    ToolError::new(ToolErrorKind::Failed, text)
+    ToolError::new(ToolErrorKind::ExecutionFailed, text)
 }
 
 fn image(
@@ -114,7 +114,7 @@ fn image(
     if len > MAX_IMAGE_LEN {
         let text =
             format!("`{path}` is an image of {len} bytes; at most {MAX_IMAGE_LEN} are sent.");
-        return Err(ToolError::new(ToolErrorKind::Failed, text));
+        return Err(ToolError::new(ToolErrorKind::ExecutionFailed, text));
     }
     let image = Image { media_type: media_type.into(), base64: STANDARD.encode(bytes) };
     Ok(ToolOutput::text(format!("{path}: {media_type}, {len} bytes")).with_image(image))
@@ -163,7 +163,7 @@ fn text(
     if output.is_empty() {
         if skipped > 0 || range.offset > 1 {
             let text = format!("`{path}` has {skipped} lines: send a smaller `offset`.");
-            return Err(ToolError::new(ToolErrorKind::Failed, text));
+            return Err(ToolError::new(ToolErrorKind::ExecutionFailed, text));
         }
         notes.push("the file is empty".to_owned());
     }

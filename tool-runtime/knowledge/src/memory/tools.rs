@@ -87,7 +87,7 @@ impl Memory {
             }
         }
         let text = format!("There is no fact `{id}`: call `recall` for the ids.");
-        Err(ToolError::new(ToolErrorKind::Failed, text))
+        Err(ToolError::new(ToolErrorKind::ExecutionFailed, text))
     }
 }
 
@@ -131,7 +131,7 @@ fn scope_of(ctx: &ToolContext, owner: Owner) -> Result<MemoryScope, ToolError> {
 }
 
 fn no_scope(text: &str) -> ToolError {
-    ToolError::new(ToolErrorKind::Failed, text)
+    ToolError::new(ToolErrorKind::ExecutionFailed, text)
 }
 
 fn tool_error(error: MemoryError) -> ToolError {
@@ -139,16 +139,16 @@ fn tool_error(error: MemoryError) -> ToolError {
         MemoryError::Length { .. }
         | MemoryError::SubjectLength { .. }
         | MemoryError::Full { .. } => {
-            ToolError::new(ToolErrorKind::Failed, format!("The {error}."))
+            ToolError::new(ToolErrorKind::ExecutionFailed, format!("The {error}."))
         }
         MemoryError::CorruptRecord { id } => {
             let text = format!("The stored fact `{id}` is damaged: call `forget` with it first.");
-            ToolError::new(ToolErrorKind::Failed, text)
+            ToolError::new(ToolErrorKind::ExecutionFailed, text)
         }
         MemoryError::Knowledge(KnowledgeError::Embedder(cause)) if cause.is_transient() => {
-            ToolError::new(ToolErrorKind::Transient, "The memory can't be used now.")
+            ToolError::new(ToolErrorKind::TransientFailure, "The memory can't be used now.")
         }
-        _ => ToolError::new(ToolErrorKind::Failed, "The memory can't be used now."),
+        _ => ToolError::new(ToolErrorKind::ExecutionFailed, "The memory can't be used now."),
     }
     .with_source(error)
 }

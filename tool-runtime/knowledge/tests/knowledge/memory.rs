@@ -267,8 +267,8 @@ async fn model_remembers_recalls_and_forgets() {
 #[tokio::test]
 async fn failure_of_the_embedder_is_transient_if_it_may_pass() {
     for (error, kind) in [
-        (ModelError::unavailable("overloaded"), ToolErrorKind::Transient),
-        (ModelError::Setup("no key".into()), ToolErrorKind::Failed),
+        (ModelError::unavailable("overloaded"), ToolErrorKind::TransientFailure),
+        (ModelError::Setup("no key".into()), ToolErrorKind::ExecutionFailed),
     ] {
         let embedder = TestEmbedder::new(16);
         embedder.fail_request(1, error);

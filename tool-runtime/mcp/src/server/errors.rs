@@ -30,7 +30,7 @@ pub(crate) fn resource_not_found(uri: &str) -> ErrorData {
 pub(crate) fn failed(error: &ToolError) -> ErrorData {
     let text = error.text().to_owned();
     match error.kind() {
-        ToolErrorKind::Validation | ToolErrorKind::NotFound => {
+        ToolErrorKind::InvalidArguments | ToolErrorKind::NotFound => {
             ErrorData::invalid_params(text, None)
         }
         _ => ErrorData::internal_error(text, None),

@@ -86,10 +86,10 @@ async fn structured_content_is_checked_against_the_output_schema() {
     assert_eq!(good.result.structured, Some(json!({ "sum": 3 })));
     assert!(good.result.text.contains(r#"{"sum":3}"#));
     let bad = call(&registry, "s__sum", r#"{"value": "three"}"#).await;
-    assert_eq!(bad.result.error.as_deref(), Some(ToolErrorKind::Failed.code()));
+    assert_eq!(bad.result.error.as_deref(), Some(ToolErrorKind::ExecutionFailed.code()));
     assert!(!bad.result.text.contains("three"), "{}", bad.result.text);
     let missing = call(&registry, "s__sum", r#"{"value": "missing"}"#).await;
-    assert_eq!(missing.result.error.as_deref(), Some(ToolErrorKind::Failed.code()));
+    assert_eq!(missing.result.error.as_deref(), Some(ToolErrorKind::ExecutionFailed.code()));
     assert!(missing.result.text.contains("invalid result"), "{}", missing.result.text);
     // The schema applies to results without an error alone.
     let failed = call(&registry, "s__sum", r#"{"value": "failed"}"#).await;
@@ -113,11 +113,11 @@ async fn errors_have_the_kind_of_their_cause() {
     }));
     let (registry, _) = connect(client).await;
     for (case, kind, in_text) in [
-        ("params", ToolErrorKind::Validation, "`city` is missing"),
-        ("internal", ToolErrorKind::Failed, "oops"),
-        ("isError", ToolErrorKind::Failed, "no such city"),
-        ("junk", ToolErrorKind::Failed, "returned an invalid result"),
-        ("other", ToolErrorKind::Failed, "returned an invalid result"),
+        ("params", ToolErrorKind::InvalidArguments, "`city` is missing"),
+        ("internal", ToolErrorKind::ExecutionFailed, "oops"),
+        ("isError", ToolErrorKind::ExecutionFailed, "no such city"),
+        ("junk", ToolErrorKind::ExecutionFailed, "returned an invalid result"),
+        ("other", ToolErrorKind::ExecutionFailed, "returned an invalid result"),
     ] {
         let execution = call(&registry, "s__go", &json!({ "case": case }).to_string()).await;
         assert_eq!(execution.result.error.as_deref(), Some(kind.code()), "{case}");

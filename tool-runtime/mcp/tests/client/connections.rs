@@ -43,7 +43,7 @@ async fn lost_connection_comes_back_with_its_tools() {
 #[tokio::test(start_paused = true)]
 async fn call_in_flight_is_indeterminate_unless_it_is_idempotent() {
     // The dispatcher reports a tool that failed and can't run now as unavailable.
-    let repeatable = [ToolErrorKind::Transient, ToolErrorKind::Unavailable];
+    let repeatable = [ToolErrorKind::TransientFailure, ToolErrorKind::Unavailable];
     for (trust, expected) in [
         (Trust::new(), &[ToolErrorKind::Indeterminate][..]),
         (Trust::new().idempotent(), &repeatable),

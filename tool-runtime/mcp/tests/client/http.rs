@@ -167,8 +167,8 @@ async fn refused_discovery_of_any_kind_falls_back_to_a_fresh_handshake() {
 #[tokio::test]
 async fn one_failed_call_keeps_the_tools() {
     let kinds = [
-        (503, ToolErrorKind::Transient),
-        (429, ToolErrorKind::Transient),
+        (503, ToolErrorKind::TransientFailure),
+        (429, ToolErrorKind::TransientFailure),
         (500, ToolErrorKind::Indeterminate),
         (401, ToolErrorKind::Denied),
         (403, ToolErrorKind::Denied),

@@ -237,7 +237,7 @@ async fn assert_task_ends_its_call(failing: &'static str) {
         assert!(elapsed < Duration::from_secs(18), "{failing}: {name}: {elapsed:?}");
         assert!(other.is_success(), "{failing}: {name}: {other:?}");
         let code = slow.result.error.as_deref();
-        let expected = [ToolErrorKind::Timeout.code(), ToolErrorKind::Failed.code()];
+        let expected = [ToolErrorKind::Timeout.code(), ToolErrorKind::ExecutionFailed.code()];
         assert!(code.is_some_and(|code| expected.contains(&code)), "{failing}: {name}: {slow:?}");
         let text = &slow.result.text;
         // The client and the dispatcher have the same deadline.

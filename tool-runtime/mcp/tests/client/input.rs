@@ -115,7 +115,7 @@ async fn answer_that_does_not_match_is_not_sent() {
     let wrong = answers(ElicitationAction::Accept(json!({ "seat": "roof" })));
     let (registry, _) = connect(asking_client(&server).elicitation(wrong)).await;
     let execution = call(&registry, "s__go", "{}").await;
-    assert_eq!(execution.result.error.as_deref(), Some(ToolErrorKind::Failed.code()));
+    assert_eq!(execution.result.error.as_deref(), Some(ToolErrorKind::ExecutionFailed.code()));
     assert_eq!(server.received("tools/call").len(), 1);
 }
 

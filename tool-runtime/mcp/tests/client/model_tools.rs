@@ -96,7 +96,7 @@ async fn what_is_not_on_the_allow_list_is_denied() {
     let ambiguous =
         json!({ "name": "x", "url": "https://mcp.example", "command": ["npx", "-y", "good"] });
     let execution = use_tool(&dispatcher, "mcp_connect", ambiguous).await;
-    assert_eq!(execution.result.error.as_deref(), Some(ToolErrorKind::Validation.code()));
+    assert_eq!(execution.result.error.as_deref(), Some(ToolErrorKind::InvalidArguments.code()));
 }
 
 #[cfg(unix)]

@@ -195,8 +195,8 @@ async fn errors_of_the_tools_for_resources_have_the_kind_of_their_cause() {
     type Reply = fn(&Value) -> Vec<Action>;
     let rows: [(Reply, Effect, ToolErrorKind); 4] = [
         (|_| vec![Action::Close], Effect::External, ToolErrorKind::Indeterminate),
-        (|read| error(read, -32602, "no URI"), Effect::Read, ToolErrorKind::Validation),
-        (|read| error(read, -32603, "broken"), Effect::Read, ToolErrorKind::Failed),
+        (|read| error(read, -32602, "no URI"), Effect::Read, ToolErrorKind::InvalidArguments),
+        (|read| error(read, -32603, "broken"), Effect::Read, ToolErrorKind::ExecutionFailed),
         (|_| Vec::new(), Effect::Read, ToolErrorKind::Timeout),
     ];
     for (reply, effect, kind) in rows {

@@ -55,7 +55,7 @@ async fn a_task_is_polled_until_it_ends() {
     let failed = state("failed", json!({ "error": { "code": -32603, "message": "no paper" } }));
     for (last, expected, code) in [
         (completed("printed"), "printed", None),
-        (failed, "no paper", Some(ToolErrorKind::Failed)),
+        (failed, "no paper", Some(ToolErrorKind::ExecutionFailed)),
         (state("cancelled", json!({})), "cancelled the call", Some(ToolErrorKind::Indeterminate)),
     ] {
         let server = Server::default();
@@ -87,7 +87,7 @@ async fn a_state_that_is_invalid_fails_the_call() {
         let server = Server::default();
         let (registry, _) = connect(client(&server, vec![invalid])).await;
         let execution = call(&registry, "s__go", "{}").await;
-        assert_eq!(execution.result.error.as_deref(), Some(ToolErrorKind::Failed.code()));
+        assert_eq!(execution.result.error.as_deref(), Some(ToolErrorKind::ExecutionFailed.code()));
         wait_until(|| server.received("tasks/cancel").len() == 1).await;
     }
 }

@@ -156,11 +156,11 @@ pub(crate) fn kind(status: u16, error: &Value) -> ApiErrorKind {
         {
             ApiErrorKind::Auth
         }
-        400..=499 => ApiErrorKind::Invalid,
+        400..=499 => ApiErrorKind::InvalidRequest,
         _ if has_code(&["INVALID_ARGUMENT"]) || begins(&["invalid_", "image_", "unsupported_"]) => {
-            ApiErrorKind::Invalid
+            ApiErrorKind::InvalidRequest
         }
-        _ => ApiErrorKind::Other,
+        _ => ApiErrorKind::Failed,
     }
 }
 
@@ -332,9 +332,9 @@ mod tests {
             (400, text("prompt is too long: 9 tokens > 8 maximum"), ApiErrorKind::ContextTooLong),
             (413, typed("request_too_large"), ApiErrorKind::ContextTooLong),
             (400, code("content_filter"), ApiErrorKind::Filtered),
-            (400, typed("invalid_request_error"), ApiErrorKind::Invalid),
-            (404, Value::Null, ApiErrorKind::Invalid),
-            (422, text("extra field"), ApiErrorKind::Invalid),
+            (400, typed("invalid_request_error"), ApiErrorKind::InvalidRequest),
+            (404, Value::Null, ApiErrorKind::InvalidRequest),
+            (422, text("extra field"), ApiErrorKind::InvalidRequest),
             (500, Value::Null, ApiErrorKind::Overloaded),
             (503, google("UNAVAILABLE"), ApiErrorKind::Overloaded),
             (529, typed("overloaded_error"), ApiErrorKind::Overloaded),
@@ -345,14 +345,14 @@ mod tests {
             (200, google("DEADLINE_EXCEEDED"), ApiErrorKind::Overloaded),
             (200, google("UNAUTHENTICATED"), ApiErrorKind::Auth),
             (200, code("invalid_prompt"), ApiErrorKind::Filtered),
-            (200, code("image_too_large"), ApiErrorKind::Invalid),
+            (200, code("image_too_large"), ApiErrorKind::InvalidRequest),
             (200, json!({ "error": { "code": 429 } }), ApiErrorKind::RateLimited),
             (413, code("rate_limit_exceeded"), ApiErrorKind::RateLimited),
             (400, text("Your credit balance is too low to access it"), ApiErrorKind::OutOfQuota),
             (400, text("input length and `max_tokens` exceed context limit: 9"), TOO_LONG),
             (400, text("longer than the maximum model length of 9"), TOO_LONG),
-            (200, text("No."), ApiErrorKind::Other),
-            (302, Value::Null, ApiErrorKind::Other),
+            (200, text("No."), ApiErrorKind::Failed),
+            (302, Value::Null, ApiErrorKind::Failed),
         ] {
             assert_eq!(kind(status, &error), expected, "{status} {error}");
         }

@@ -153,7 +153,7 @@ impl HttpExchange {
         };
         let error = serde_json::json!({ "error": failure });
         match kind(200, &error) {
-            ApiErrorKind::Other => {
+            ApiErrorKind::Failed => {
                 let failure = error.get("error").unwrap_or(&error);
                 let reason = format!("the provider reported an error: {}", error_message(failure));
                 self.malformed(reason, body, headers)

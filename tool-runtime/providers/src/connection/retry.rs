@@ -53,8 +53,8 @@ mod tests {
             (ApiErrorKind::Auth, false),
             (ApiErrorKind::ContextTooLong, false),
             (ApiErrorKind::Filtered, false),
-            (ApiErrorKind::Invalid, false),
-            (ApiErrorKind::Other, false),
+            (ApiErrorKind::InvalidRequest, false),
+            (ApiErrorKind::Failed, false),
         ] {
             let pause = pause_before_next(&refused(kind, None), 1, 3, 0.0);
             assert_eq!(pause.is_some(), is_retried, "{kind:?}");
@@ -62,8 +62,8 @@ mod tests {
         for (kind, should_retry, is_retried) in [
             (ApiErrorKind::RateLimited, false, false),
             (ApiErrorKind::Overloaded, false, false),
-            (ApiErrorKind::Invalid, true, true),
-            (ApiErrorKind::Other, true, true),
+            (ApiErrorKind::InvalidRequest, true, true),
+            (ApiErrorKind::Failed, true, true),
             (ApiErrorKind::OutOfQuota, true, false),
         ] {
             let mut refusal = ApiError::new(kind, "u", 429, "");

@@ -243,7 +243,7 @@ mod tests {
         let mut replies = Replies::default();
         replies.observe(&requested(1));
         assert_eq!(
-            replies.observe(&ended(1, "MODEL")),
+            replies.observe(&ended(1, "MODEL_FAILED")),
             PrintedPart::Nothing,
             "nothing was printed"
         );
@@ -252,20 +252,21 @@ mod tests {
             .for_each(|run| assert_eq!(replies.observe(&requested(*run)), PrintedPart::Nothing));
         replies.write("No");
         assert_eq!(
-            replies.observe(&ended(1, "MODEL")),
+            replies.observe(&ended(1, "MODEL_FAILED")),
             PrintedPart::Nothing,
             "the other run may be printing"
         );
-        assert_eq!(replies.observe(&ended(2, "MODEL")), PrintedPart::All);
-        assert_eq!(replies.observe(&ended(2, "MODEL")), PrintedPart::Nothing);
+        assert_eq!(replies.observe(&ended(2, "MODEL_FAILED")), PrintedPart::All);
+        assert_eq!(replies.observe(&ended(2, "MODEL_FAILED")), PrintedPart::Nothing);
 
         // The last text of a reply follows, unless the stream was dropped.
-        for (code, expected) in [("CUT", PrintedPart::Nothing), ("DROPPED", PrintedPart::All)] {
+        let ends = [("TRUNCATED_REPLY", PrintedPart::Nothing), ("DROPPED", PrintedPart::All)];
+        for (code, expected) in ends {
             replies.write("No");
             assert_eq!(replies.observe(&replied("Noon.")), PrintedPart::Part);
             assert_eq!(replies.observe(&ended(7, code)), PrintedPart::Nothing, "another run");
             assert_eq!(replies.observe(&ended(0, code)), expected);
-            assert_eq!(replies.write("on."), (code == "CUT").then_some(3));
+            assert_eq!(replies.write("on."), (code == "TRUNCATED_REPLY").then_some(3));
             replies.written.clear();
         }
     }

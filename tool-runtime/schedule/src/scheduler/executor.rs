@@ -153,7 +153,11 @@ impl Executor {
         let Some(code) = &execution.result.error else { return fired(&execution.result.text) };
         let is_transient = matches!(
             ToolErrorKind::from_code(code),
-            Some(ToolErrorKind::Transient | ToolErrorKind::Timeout | ToolErrorKind::Unavailable)
+            Some(
+                ToolErrorKind::TransientFailure
+                    | ToolErrorKind::Timeout
+                    | ToolErrorKind::Unavailable
+            )
         );
         let is_safe = !execution.did_run() || self.is_repeatable(&schedule.action);
         failed(&execution.result.text, is_transient && is_safe)

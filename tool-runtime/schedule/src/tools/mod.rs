@@ -204,7 +204,7 @@ impl ScheduleTools {
                     "The schedule `{name}` can't be read: it is damaged, or a newer version of the \
                      program wrote it. Ask before you delete it."
                 );
-                Err(ToolError::new(ToolErrorKind::Failed, text))
+                Err(ToolError::new(ToolErrorKind::ExecutionFailed, text))
             }
             Err(error) => Err(unavailable(error)),
         }
@@ -223,7 +223,7 @@ impl ScheduleTools {
             names => format!("the schedules are `{}`", names.join("`, `")),
         };
         let text = format!("There is no schedule `{name}`: {advice}.");
-        ToolError::new(ToolErrorKind::Failed, text)
+        ToolError::new(ToolErrorKind::ExecutionFailed, text)
     }
 }
 

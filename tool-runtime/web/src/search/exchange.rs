@@ -68,8 +68,10 @@ impl Endpoint {
 
 fn unreachable_engine(error: TransportError) -> ToolError {
     let kind = match error {
-        TransportError::Connection(_) | TransportError::Timeout { .. } => ToolErrorKind::Transient,
-        _ => ToolErrorKind::Failed,
+        TransportError::Connection(_) | TransportError::Timeout { .. } => {
+            ToolErrorKind::TransientFailure
+        }
+        _ => ToolErrorKind::ExecutionFailed,
     };
     ToolError::new(kind, "The search engine can't be reached.").with_source(error)
 }
@@ -98,13 +100,13 @@ fn status_error(status: u16, code: &str, retry_after: Option<u64>) -> ToolError 
         }
         // It is not followed: it would carry the key to another server.
         (300..=399, _) => (ToolErrorKind::Unavailable, "redirects to another address"),
-        (429, _) => (ToolErrorKind::Transient, "is asked too often"),
-        (500..=599, _) => (ToolErrorKind::Transient, "has an internal error"),
-        _ => (ToolErrorKind::Failed, "refuses the query"),
+        (429, _) => (ToolErrorKind::TransientFailure, "is asked too often"),
+        (500..=599, _) => (ToolErrorKind::TransientFailure, "has an internal error"),
+        _ => (ToolErrorKind::ExecutionFailed, "refuses the query"),
     };
     let error = ToolError::new(kind, format!("The search engine {reason} (status {status})."));
     match retry_after {
-        Some(seconds) if kind == ToolErrorKind::Transient => {
+        Some(seconds) if kind == ToolErrorKind::TransientFailure => {
             error.retry_after(Duration::from_secs(seconds.min(MAX_RETRY_DELAY)))
         }
         _ => error,

@@ -79,7 +79,7 @@ impl fmt::Display for Answer {
 /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("")]), Tools::new());
 /// let stopped = agent.run("Hello").await.unwrap_err();
 /// assert!(matches!(stopped.reason, StopReason::EmptyReply));
-/// assert_eq!(stopped.reason.code(), "SILENT");
+/// assert_eq!(stopped.reason.code(), "EMPTY_REPLY");
 /// assert_eq!(stopped.transcript.len(), 2);
 /// # }
 /// ```

@@ -31,7 +31,7 @@ use crate::tool::MeteredUsage;
 /// let agent = Agent::new(model, tools![roll]).max_iterations(1);
 /// let reason = agent.run("Roll the dice.").await.unwrap_err().reason;
 /// assert!(matches!(reason, StopReason::IterationLimit(1)));
-/// assert_eq!(reason.code(), "MAX_ITERATIONS");
+/// assert_eq!(reason.code(), "ITERATION_LIMIT");
 /// let text = "iteration limit exceeded: no answer after 1 iteration; raise `max_iterations`";
 /// assert_eq!(reason.to_string(), text);
 /// # }
@@ -183,34 +183,34 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Returns the stable code of the reason, such as `MAX_ITERATIONS`.
+    /// Returns the stable code of the reason: the name of its variant, such as `ITERATION_LIMIT`.
     ///
     /// For [`Model`](Self::Model), it is the [code of the error](ModelError::code), such as
     /// `MODEL_TIMEOUT`. Spans carry it as `error.type`, and
     /// [`RunEvent::Finished`](crate::event::RunEvent::Finished) as its code.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::IterationLimit(_) => "MAX_ITERATIONS",
-            Self::MissingUserMessage => "NOTHING_ASKED",
-            Self::TruncatedReply(_) => "CUT",
-            Self::EmptyReply => "SILENT",
+            Self::IterationLimit(_) => "ITERATION_LIMIT",
+            Self::MissingUserMessage => "MISSING_USER_MESSAGE",
+            Self::TruncatedReply(_) => "TRUNCATED_REPLY",
+            Self::EmptyReply => "EMPTY_REPLY",
             Self::Model(error) => error.code(),
             Self::ModelPanicked(_) => "MODEL_PANICKED",
             Self::Registry(_) => "REGISTRY",
             Self::AwaitingApproval(_) => "AWAITING_APPROVAL",
-            Self::BatchAborted(_) => "HALTED",
+            Self::BatchAborted(_) => "BATCH_ABORTED",
             Self::Cancelled => "CANCELLED",
-            Self::TokenLimit { .. } => "TOKENS_SPENT",
-            Self::CostLimit { .. } => "MONEY_SPENT",
+            Self::TokenLimit { .. } => "TOKEN_LIMIT",
+            Self::CostLimit { .. } => "COST_LIMIT",
             Self::Timeout(_) => "TIMEOUT",
-            Self::RepeatedCall { .. } => "REPEATED",
-            Self::StopRequested { .. } => "REQUESTED",
-            Self::UnparsableReply(_) => "MISREAD",
+            Self::RepeatedCall { .. } => "REPEATED_CALL",
+            Self::StopRequested { .. } => "STOP_REQUESTED",
+            Self::UnparsableReply(_) => "UNPARSABLE_REPLY",
             Self::AnswerRejected { .. } => "ANSWER_REJECTED",
-            Self::ExtractionFailed { .. } => "UNFIT",
+            Self::ExtractionFailed { .. } => "EXTRACTION_FAILED",
             Self::Session(_) => "SESSION",
-            Self::BelongsToSession(_) => "IN_SESSION",
-            Self::InvalidTransition(_) => "OUT_OF_TURN",
+            Self::BelongsToSession(_) => "BELONGS_TO_SESSION",
+            Self::InvalidTransition(_) => "INVALID_TRANSITION",
         }
     }
 

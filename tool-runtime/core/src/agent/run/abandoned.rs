@@ -64,7 +64,7 @@ impl Run {
         });
         self.emit_answered(&origin, answered_calls);
         self.dispatcher.emit(&origin, || RunEvent::Finished {
-            code: Some("GIVEN_UP".to_owned()),
+            code: Some("ABANDONED".to_owned()),
             error: Some("another prompt replaced the run before it ended".to_owned()),
             usage,
             cost,

@@ -23,7 +23,7 @@ use crate::message::Message;
 /// call that was in flight when the process ended is made again if its tool is
 /// [repeatable](crate::ToolDefinition::is_retry_safe). Any other call gets the result
 /// `TOOL_INDETERMINATE`, because it may or may not have run; an event reports that as the end of
-/// the call. The end of an abandoned run is emitted with its own id and the code `GIVEN_UP`.
+/// the call. The end of an abandoned run is emitted with its own id and the code `ABANDONED`.
 ///
 /// Each prompt starts a separate run, to which the full [limits](crate::agent::Limits) of the
 /// agent apply. A resumed run continues with the remaining limits.

@@ -228,7 +228,7 @@ impl Approvals {
             }
             Approval::Defer => {
                 let text = format!("`{name}` was not run: it awaits approval.");
-                let pending = ToolError::new(ToolErrorKind::Pending, text);
+                let pending = ToolError::new(ToolErrorKind::AwaitingApproval, text);
                 (None, Err((BlockReason::Pending, pending)))
             }
         }

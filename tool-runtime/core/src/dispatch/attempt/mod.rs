@@ -46,7 +46,7 @@ pub(super) fn with_availability(
 ) -> ToolError {
     let may_be_unavailable = matches!(
         error.kind(),
-        ToolErrorKind::Failed | ToolErrorKind::Transient | ToolErrorKind::Panicked
+        ToolErrorKind::ExecutionFailed | ToolErrorKind::TransientFailure | ToolErrorKind::Panicked
     );
     if !may_be_unavailable {
         return error;
@@ -102,7 +102,7 @@ pub(super) async fn within_time_limit(
         }
         Ok(result) => return result,
         Err(_) if ctx.never_began() => {
-            kind = ToolErrorKind::Transient;
+            kind = ToolErrorKind::TransientFailure;
             format!("The tool was not run: no thread was free for it within {limit:?}.")
         }
         Err(_) if entry.definition().blocking => format!(

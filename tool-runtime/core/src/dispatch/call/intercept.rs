@@ -334,7 +334,7 @@ fn withhold_result(execution: &mut ToolExecution, failure: String) {
     let ran = if execution.did_run() { " The tool has run." } else { "" };
     let text = format!("The result is withheld, because a check after the call failed.{ran}");
     let code = execution.result.error.take();
-    let code = code.unwrap_or_else(|| ToolErrorKind::Failed.code().into());
+    let code = code.unwrap_or_else(|| ToolErrorKind::ExecutionFailed.code().into());
     execution.result = ToolResult::failure(&execution.call, code, text);
     execution.full_text = None;
     execution.protocol_error = None;

@@ -37,7 +37,7 @@ fn missing_tool(batch: &BatchContext, name: &str) -> ToolError {
 /// Refuses a call of which a part was not read: the tool would run without that part.
 fn check_leftover(call: &ToolCall, tool: &ToolDefinition) -> Result<(), ToolError> {
     let error = tool.leftover_error(call);
-    error.map_or(Ok(()), |text| Err(ToolError::new(ToolErrorKind::Validation, text)))
+    error.map_or(Ok(()), |text| Err(ToolError::new(ToolErrorKind::InvalidArguments, text)))
 }
 
 /// Refuses a call that the model may have quoted, unless the tool accepts every repair: such a tool
@@ -51,7 +51,7 @@ fn check_doubt(call: &ToolCall, tool: &ToolDefinition) -> Result<(), ToolError> 
          want the call, send it again without that text.",
         call.name
     );
-    Err(ToolError::new(ToolErrorKind::Validation, text))
+    Err(ToolError::new(ToolErrorKind::InvalidArguments, text))
 }
 
 /// Returns the error of a call to a tool of a provider whose tools are not known yet.

@@ -193,9 +193,11 @@ impl CircuitGuard {
         let mut circuit = lock(&self.circuit.circuit);
         match failure {
             // These reveal nothing about the provider.
-            Some(ToolErrorKind::Cancelled | ToolErrorKind::Validation | ToolErrorKind::Pending) => {
-                self.is_unresolved = true
-            }
+            Some(
+                ToolErrorKind::Cancelled
+                | ToolErrorKind::InvalidArguments
+                | ToolErrorKind::AwaitingApproval,
+            ) => self.is_unresolved = true,
             Some(kind) if kind.is_infrastructure() => {
                 circuit.on_failure(self.admission, self.circuit.epoch.elapsed());
             }

@@ -24,7 +24,8 @@ pub(in crate::dispatch) fn retry_delay(
     max_retries: u32,
     jitter: f64,
 ) -> Option<Duration> {
-    let is_transient = matches!(failure.kind(), ToolErrorKind::Transient | ToolErrorKind::Timeout);
+    let is_transient =
+        matches!(failure.kind(), ToolErrorKind::TransientFailure | ToolErrorKind::Timeout);
     let still_runs = tool.blocking && failure.kind() == ToolErrorKind::Timeout;
     if !tool.idempotent || !is_transient || still_runs || attempts > max_retries {
         return None;
@@ -85,8 +86,8 @@ mod tests {
     fn only_transient_failures_of_idempotent_tools_are_retried() {
         let mut tool = idempotent_tool();
         let (timeout, transient) =
-            (failure(ToolErrorKind::Timeout), failure(ToolErrorKind::Transient));
-        assert_eq!(retry_delay(&tool, &failure(ToolErrorKind::Failed), 1, 9, 0.0), None);
+            (failure(ToolErrorKind::Timeout), failure(ToolErrorKind::TransientFailure));
+        assert_eq!(retry_delay(&tool, &failure(ToolErrorKind::ExecutionFailed), 1, 9, 0.0), None);
         tool.blocking = true;
         assert_eq!(retry_delay(&tool, &timeout, 1, 9, 0.0), None);
         assert!(retry_delay(&tool, &transient, 1, 9, 0.0).is_some());

@@ -67,8 +67,8 @@ impl ToolDefinition {
     /// without a dispatcher, such as in a remote worker. The fixes are recorded in `ctx`.
     ///
     /// # Errors
-    /// Returns [`TOOL_INVALID_ARGUMENTS`](crate::ToolErrorKind::Validation) with a text for the
-    /// model that lists all wrong arguments.
+    /// Returns [`TOOL_INVALID_ARGUMENTS`](crate::ToolErrorKind::InvalidArguments) with a text for
+    /// the model that lists all wrong arguments.
     ///
     /// ```
     /// use serde_json::json;

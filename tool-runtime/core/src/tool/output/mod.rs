@@ -214,8 +214,11 @@ impl<T: Serialize> IntoToolOutput for T {
     #[inline]
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         text::encode(&self).map_err(|error| {
-            ToolError::new(ToolErrorKind::Failed, "the tool's output can't be written as JSON")
-                .with_source(error)
+            ToolError::new(
+                ToolErrorKind::ExecutionFailed,
+                "the tool's output can't be written as JSON",
+            )
+            .with_source(error)
         })
     }
 }

@@ -120,7 +120,7 @@ impl Command<'_> {
     ///
     /// # Errors
     /// - [`ToolErrorKind::Unavailable`] if the program does not exist.
-    /// - [`ToolErrorKind::Failed`] if it can't be started or waited for.
+    /// - [`ToolErrorKind::ExecutionFailed`] if it can't be started or waited for.
     /// - [`ToolErrorKind::Cancelled`] if the call ends before the program.
     ///
     /// # Panics
@@ -177,7 +177,7 @@ impl Command<'_> {
 fn not_started(program: &str, error: io::Error) -> ToolError {
     let kind = match error.kind() {
         ErrorKind::NotFound => ToolErrorKind::Unavailable,
-        _ => ToolErrorKind::Failed,
+        _ => ToolErrorKind::ExecutionFailed,
     };
     ToolError::new(kind, format!("`{program}` could not be started.")).with_source(error)
 }
@@ -220,8 +220,8 @@ impl CommandOutput {
     /// Returns the standard output of a program that succeeded.
     ///
     /// # Errors
-    /// [`ToolErrorKind::Failed`] if the exit status is not success. The text for the model contains
-    /// the status and the standard error, or the standard output if the former is empty.
+    /// [`ToolErrorKind::ExecutionFailed`] if the exit status is not success. The text for the model
+    /// contains the status and the standard error, or the standard output if the former is empty.
     pub fn into_text(self) -> Result<String, ToolError> {
         if self.status.success() {
             return Ok(self.stdout);

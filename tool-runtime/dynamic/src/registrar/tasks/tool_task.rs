@@ -116,7 +116,7 @@ impl ToolTask {
             Ok(Some(Err(error))) => Err(retried(format!("the build did not finish: {error}"))),
             Ok(Some(Ok(Err(error)))) => Err(BuildFailure {
                 // What is wrong with a body stays wrong.
-                is_retried: error.kind() != ToolErrorKind::Validation,
+                is_retried: error.kind() != ToolErrorKind::InvalidArguments,
                 reason: error.to_string(),
             }),
             Ok(Some(Ok(Ok(tool)))) => Ok(tool),

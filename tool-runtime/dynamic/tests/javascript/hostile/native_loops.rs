@@ -167,7 +167,7 @@ async fn unstopped(body: String) -> Option<String> {
     // A script can run when the thread of the other one has ended.
     let end = Instant::now() + Duration::from_secs(60);
     while let Err(error) = next.call("{}".into(), &ToolContext::default()).await {
-        assert_eq!(error.kind(), ToolErrorKind::Transient, "{error}");
+        assert_eq!(error.kind(), ToolErrorKind::TransientFailure, "{error}");
         if Instant::now() >= end {
             return Some(format!("its thread is stuck: {}", body.replace(POLLUTION, "")));
         }

@@ -109,7 +109,7 @@ async fn values_without_json_are_null_or_omitted() {
 async fn invisible_characters_of_errors_are_shown() {
     let body = "throw new Error('read\\u{202e}\\u{e0041} p\\u{430}ypal.com');";
     let error = run(&script(body), "{}").await.unwrap_err();
-    assert_eq!(error.kind(), ToolErrorKind::Failed);
+    assert_eq!(error.kind(), ToolErrorKind::ExecutionFailed);
     let expected = "Error: read<U+202E><U+E0041> p<U+0430>ypal.com\n";
     assert!(error.text().contains(expected), "{error}");
 }

@@ -159,8 +159,8 @@ fn rpc_error(
         return maybe_ran(is_retry_safe, &cause);
     }
     let kind = match error.code {
-        ErrorCode::INVALID_PARAMS => ToolErrorKind::Validation,
-        _ => ToolErrorKind::Failed,
+        ErrorCode::INVALID_PARAMS => ToolErrorKind::InvalidArguments,
+        _ => ToolErrorKind::ExecutionFailed,
     };
     let message = clean(&error.message, MAX_MESSAGE_CHARS);
     let mut cause = ProtocolError::new(error.code.0.into());

@@ -132,7 +132,8 @@ impl<'c> RemoteTask<'c> {
         let required = InputRequiredResult::from_input_requests(requests);
         let answered = self.input.required(state, required).await;
         // A suspended call continues with the task.
-        self.is_done = matches!(&answered, Err(error) if error.kind() == ToolErrorKind::Pending);
+        self.is_done =
+            matches!(&answered, Err(error) if error.kind() == ToolErrorKind::AwaitingApproval);
         answered
     }
 

@@ -9,19 +9,19 @@ use crate::client::error::McpError;
 /// have run.
 pub(crate) fn feature_error(server: &str, error: &McpError, is_retry_safe: bool) -> ToolError {
     let maybe_ran =
-        if is_retry_safe { ToolErrorKind::Transient } else { ToolErrorKind::Indeterminate };
+        if is_retry_safe { ToolErrorKind::TransientFailure } else { ToolErrorKind::Indeterminate };
     let kind = match error {
         McpError::NotConnected { .. } => ToolErrorKind::Unavailable,
         McpError::ConnectionLost { .. } | McpError::Transport { .. } => maybe_ran,
         McpError::Timeout { .. } => ToolErrorKind::Timeout,
-        McpError::Busy { .. } => ToolErrorKind::Transient,
+        McpError::Busy { .. } => ToolErrorKind::TransientFailure,
         McpError::AuthorizationRequired { .. } | McpError::AuthorizationFailed { .. } => {
             ToolErrorKind::Denied
         }
         McpError::Rpc { code, .. } if *code == ErrorCode::INVALID_PARAMS.0 => {
-            ToolErrorKind::Validation
+            ToolErrorKind::InvalidArguments
         }
-        _ => ToolErrorKind::Failed,
+        _ => ToolErrorKind::ExecutionFailed,
     };
     let failed = ToolError::new(kind, error.to_model_text(server));
     match error {

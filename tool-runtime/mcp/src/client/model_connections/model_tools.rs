@@ -182,9 +182,9 @@ fn error(server: &str, error: &McpError) -> ToolError {
     let kind = match error {
         McpError::NotAllowed(_) => ToolErrorKind::Denied,
         McpError::InvalidOptions(_) | McpError::NameTaken { .. } | McpError::Registry { .. } => {
-            ToolErrorKind::Validation
+            ToolErrorKind::InvalidArguments
         }
-        _ => ToolErrorKind::Failed,
+        _ => ToolErrorKind::ExecutionFailed,
     };
     ToolError::new(kind, error.to_model_text(server))
 }

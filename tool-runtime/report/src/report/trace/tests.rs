@@ -238,14 +238,17 @@ fn starts_are_joined_with_their_ends() {
             "a stopped run has a code; a killed run is continued",
             vec![
                 ("1 0 run.started", none()),
-                ("1 3 run.finished", json!({"duration_us": 3, "code": "CUT", "error": "cut"})),
+                (
+                    "1 3 run.finished",
+                    json!({"duration_us": 3, "code": "TRUNCATED_REPLY", "error": "cut"}),
+                ),
                 ("2 4 run.started", none()),
                 ("2 5 tool.started", call("a", "now")),
                 ("2 8 run.started", none()),
                 ("2 9 run.finished", json!({"duration_us": 1})),
             ],
             &[
-                "0 run 0..3 Failed CUT",
+                "0 run 0..3 Failed TRUNCATED_REPLY",
                 "0 run 4..5 Open, continued",
                 "1 now 5..5 Open",
                 "0 run 8..9",

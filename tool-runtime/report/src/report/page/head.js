@@ -56,8 +56,8 @@ const heading = () => {
     choice.hidden = false;
     choice.append(new Option(`All ${count(runs.size)} runs`, ""));
     [...runs].forEach(([root, parts], place) => {
-      const took = parts.reduce((sum, row) => sum + row.end - row.start, 0);
-      choice.append(new Option(`${place + 1}  ${status(parts.at(-1)).slice(0, 60)}  ${time(took)}`, root));
+      const duration = parts.reduce((sum, row) => sum + row.end - row.start, 0);
+      choice.append(new Option(`${place + 1}  ${status(parts.at(-1)).slice(0, 60)}  ${time(duration)}`, root));
     });
     choice.onchange = () => {
       view.root = choice.value === "" ? undefined : Number(choice.value);

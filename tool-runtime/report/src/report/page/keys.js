@@ -14,7 +14,7 @@ find("theme").onclick = () => {
   dress(next);
   try { localStorage.setItem("theme", next); } catch { /* unavailable */ }
 };
-find("whole").onclick = () => zoom(0, 1);
+find("zoom-out").onclick = () => zoom(0, 1);
 search.oninput = () => { filter(); remember(); };
 table.onclick = (event) => {
   const row = rowAt(event.target);

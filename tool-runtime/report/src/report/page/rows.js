@@ -39,7 +39,7 @@ const elementOf = (row) => {
   fold.tabIndex = -1;
   if (row.hasBelow) fold.setAttribute("aria-label", "Fold"); else fold.disabled = true;
   const name = make("button", "name", make("b", "", ...shown(row.name)));
-  if (row.summary) name.append(" ", make("span", row.kind === "tool" ? "" : "said", ...shown(row.summary)));
+  if (row.summary) name.append(" ", make("span", row.kind === "tool" ? "" : "prose", ...shown(row.summary)));
   name.tabIndex = -1;
   name.setAttribute("aria-expanded", "false");
   const tokens = row.usage ? `${count(row.usage.input_tokens)} → ${count(row.usage.output_tokens)}` : "";

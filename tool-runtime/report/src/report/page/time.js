@@ -20,7 +20,7 @@ const scale = () => {
   table.style.setProperty("--zoom", 1 / part);
   table.style.setProperty("--step", (step / visible) * width + "px");
   table.style.setProperty("--offset", ((first - view.from * length) / visible) * width + "px");
-  find("whole").hidden = part === 1;
+  find("zoom-out").hidden = part === 1;
   paint();
 };
 

@@ -1,9 +1,11 @@
 //! Vocabulary: a serialized name or a code is the name in Rust, so that what is logged and stored
 //! has no words of its own.
 
+use std::fs;
+
 use regex_lite::Regex;
 
-use super::files::{relative, sources};
+use super::files::{files, relative, root, sources};
 
 /// Folders and files with the formats of others, in which a rename is a word of theirs.
 const FOREIGN: [(&str, &str); 6] = [
@@ -15,19 +17,40 @@ const FOREIGN: [(&str, &str); 6] = [
     ("/searxng.rs", "the API of a search engine"),
 ];
 
-/// Names that were serialized once. The list omits words that texts for models use as well.
-const FORMER: [&str; 36] = [
+/// Names and codes that were serialized once. The list omits words that texts for models use as
+/// well.
+const FORMER: [&str; 66] = [
+    "CUT",
+    "GIVEN_UP",
+    "HALTED",
+    "IN_SESSION",
+    "MAX_ITERATIONS",
+    "MISREAD",
+    "MONEY_SPENT",
+    "NOTHING_ASKED",
+    "OUT_OF_TURN",
+    "REPEATED",
+    "REQUESTED",
+    "SILENT",
+    "TIME_LIMIT",
+    "TOKENS_SPENT",
+    "UNFIT",
     "acted",
+    "acts",
+    "asked",
     "bare_key",
     "bare_text",
     "began",
     "begun",
     "bill",
+    "blank",
+    "broke",
     "choice_case",
     "cut_list",
     "cut_literal",
     "cut_member",
     "cut_text",
+    "decoded",
     "doubtful",
     "file_written",
     "goes_on",
@@ -35,28 +58,41 @@ const FORMER: [&str; 36] = [
     "is_apart",
     "last_holds",
     "left_running",
+    "listed",
     "log lost",
+    "lost",
     "may_pass",
     "measured",
     "model asked",
     "model replied",
+    "offered",
     "pulled_in",
     "remembered",
     "run finished",
     "run said",
     "run started",
+    "said",
+    "shown",
     "shown_json",
     "summarized",
     "told",
-    "tool asked",
-    "tool finished",
-    "tool started",
     "took",
+    "tool approved",
+    "tool asked",
+    "tool blocked",
+    "tool cancelled",
+    "tool finished",
+    "tool progress",
+    "tool retried",
+    "tool started",
     "unlisted",
 ];
 
 /// The rules themselves hold the words.
 const OWN_FOLDER: &str = "tests/tidy/";
+
+/// Lists the former names beside those of today.
+const CHANGELOG: &str = "tool-runtime/CHANGELOG.md";
 
 const FOLDERS: [&str; 3] = ["tool-runtime", "examples", "tests"];
 
@@ -116,12 +152,18 @@ fn snake_case(name: &str) -> String {
     snake
 }
 
-/// Returns the quoted texts of a file that are former names, with their lines.
+/// Returns the former names in a file that are quoted, also as code in prose, with their lines.
 fn former_names(text: &str) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     for (at, line) in text.lines().enumerate() {
-        let quoted = |word: &&&str| line.contains(&format!("\"{word}\""));
-        found.extend(FORMER.iter().filter(quoted).map(|word| (at + 1, *word)));
+        let is_quoted = |word: &&&str| {
+            line.match_indices(**word).any(|(start, word)| {
+                let quote = line[..start].chars().next_back();
+                let end = line[start + word.len()..].chars().next();
+                quote == end && quote.is_some_and(|quote| "\"'`".contains(quote))
+            })
+        };
+        found.extend(FORMER.iter().filter(is_quoted).map(|word| (at + 1, *word)));
     }
     found
 }
@@ -157,10 +199,14 @@ fn codes_are_the_names_of_their_variants() {
 
 #[test]
 fn former_serialized_names_are_not_used() {
+    let extensions = ["rs", "js", "py", "html", "md"];
+    let readme = root().join("README.md");
+    let text = fs::read_to_string(&readme).expect("the README");
+    let folders = FOLDERS.into_iter().flat_map(|folder| files(folder, &extensions));
     let mut violations = Vec::new();
-    for (path, text) in FOLDERS.into_iter().flat_map(sources) {
+    for (path, text) in folders.chain([(readme, text)]) {
         let name = relative(&path);
-        if name.starts_with(OWN_FOLDER) {
+        if name.starts_with(OWN_FOLDER) || name == CHANGELOG {
             continue;
         }
         let found = former_names(&text).into_iter();
@@ -193,5 +239,6 @@ fn vocabulary_rules_find_violations() {
         assert_eq!(found.as_deref(), expected, "{text}");
     }
     assert_eq!(former_names("a\nx[\"took\"]"), [(2, "took")]);
-    assert_eq!(former_names("the run took long"), []);
+    assert_eq!(former_names("find('said') `CUT`"), [(1, "CUT"), (1, "said")]);
+    assert_eq!(former_names("the run took long, \"took 3 s\""), []);
 }

@@ -3,12 +3,17 @@
 //! Each type costs every reader of the documentation, so a number only falls: a crate that needs a
 //! new type hides, merges or removes another one. The listings `public-api.txt` are written by
 //! `.ci/steps/full/api write`. Hidden types are those that the modules `__private` and
-//! `__workspace` export, and all others under `#[doc(hidden)]`.
+//! `__workspace` export, and all others under `#[doc(hidden)]`. rustdoc renders a link to a hidden
+//! item as plain text and reports nothing, so the links of the public docs are checked here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use super::files::{LIBRARIES, root, sources};
+use regex_lite::Regex;
+
+use super::documentation::{is_documented_api, is_generated};
+use super::files::{LIBRARIES, files, relative, root, sources};
+use super::items::{Item, items, module_docs};
 
 /// The folder of a crate below `tool-runtime`, its accepted number of public types, and of hidden
 /// ones.
@@ -120,14 +125,103 @@ fn is_type(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
 }
 
+/// Returns the folder of the sources of a crate below `tool-runtime`.
+fn source_folder(folder: &str) -> String {
+    ["tool-runtime", folder, "src"].join("/").replace("//", "/")
+}
+
+fn listing(folder: &str) -> String {
+    let path = root().join("tool-runtime").join(folder).join("public-api.txt");
+    fs::read_to_string(path).expect("a listing")
+}
+
+/// Returns the hidden types of all crates, and the hidden methods, each with its type.
+fn hidden_names() -> BTreeSet<String> {
+    let listings = ACCEPTED.map(|(folder, ..)| listing(folder));
+    let public: BTreeSet<_> = listings.iter().flat_map(|it| public_types(it)).collect();
+    let mut names = BTreeSet::new();
+    for ((folder, ..), listing) in ACCEPTED.iter().zip(&listings) {
+        names.extend(hidden_types(&source_folder(folder), listing));
+    }
+    names.retain(|name| !public.contains(name.as_str()));
+    for (_, text) in LIBRARIES.into_iter().flat_map(sources) {
+        for item in items(&text).iter().filter(|item| item.is_hidden && !item.owner.is_empty()) {
+            names.extend(item.kind_and_name().map(|(_, name)| format!("{}::{name}", item.owner)));
+        }
+    }
+    names
+}
+
+/// Returns the links of docs that lead to a hidden name. `owner` is the type that `Self` names.
+fn hidden_links<'d>(docs: &'d str, owner: &str, hidden: &BTreeSet<String>) -> Vec<&'d str> {
+    let link = Regex::new(r"\[([^\[\]]+)\](?:\(([^()]+)\))?").expect("an expression");
+    // Code is between the fences.
+    let prose = docs.split("```").step_by(2);
+    let links = prose.flat_map(|prose| link.captures_iter(prose));
+    let targets = links.filter_map(|link| link.get(2).or(link.get(1)).map(|it| it.as_str()));
+    targets
+        .filter(|target| {
+            let path = target.split('#').next().unwrap_or_default();
+            let path = path.split(|c: char| !is_name(c)).filter(|it| !it.is_empty());
+            let path = path.map(|name| if name == "Self" { owner } else { name });
+            let path: Vec<_> = path.collect();
+            path.iter().any(|name| hidden.contains(*name))
+                || path.windows(2).any(|pair| hidden.contains(&pair.join("::")))
+        })
+        .collect()
+}
+
+#[test]
+fn public_docs_link_to_no_hidden_item() {
+    let hidden = hidden_names();
+    assert!(hidden.contains("Plan") && hidden.contains("InterruptedError"), "{hidden:?}");
+    let mut violations = Vec::new();
+    let mut check = |place: String, docs: &str, owner: &str| {
+        let found = hidden_links(docs, owner, &hidden).into_iter();
+        violations.extend(found.map(|target| format!("{place}: {target}")));
+    };
+    for (path, text) in LIBRARIES.into_iter().flat_map(sources) {
+        if is_generated(&path) {
+            continue;
+        }
+        check(relative(&path), &module_docs(&text).join("\n"), "");
+        let is_public = |item: &&Item| {
+            let name = item.kind_and_name().map_or("", |(_, name)| name);
+            let is_hidden = [name, &item.owner].iter().any(|name| hidden.contains(*name));
+            (is_documented_api(item) || item.is_public_member()) && !item.is_hidden && !is_hidden
+        };
+        for item in items(&text).iter().filter(is_public) {
+            check(format!("{}:{}", relative(&path), item.line), &item.docs.join("\n"), &item.owner);
+        }
+    }
+    for (path, text) in files("tool-runtime", &["md"]) {
+        check(relative(&path), &text, "");
+    }
+    assert!(violations.is_empty(), "{} links:\n{}", violations.len(), violations.join("\n"));
+}
+
+#[test]
+fn links_to_hidden_items_are_found() {
+    let hidden = ["Plan", "Run::poll"].map(String::from).into();
+    for (docs, expected) in [
+        ("Makes a [`Plan`].", &["`Plan`"][..]),
+        (
+            "See [the plan](crate::window::Plan#steps), and\n[wrapped\ntext](Plan).",
+            &["crate::window::Plan#steps", "Plan"],
+        ),
+        ("Calls [`poll`](Self::poll), not [`Agent::poll`].", &["Self::poll"]),
+        ("A [plan](crate::Planner) of `Plan`.\n```\nlet a = [Plan];\n```\n", &[]),
+    ] {
+        assert_eq!(hidden_links(docs, "Run", &hidden), expected, "{docs}");
+    }
+}
+
 #[test]
 fn no_crate_exports_more_types_than_accepted() {
     let mut wrong = Vec::new();
     let (mut all_public, mut all_hidden) = (0, 0);
     for (folder, accepted, accepted_hidden) in ACCEPTED {
-        let path = root().join("tool-runtime").join(folder);
-        let listing = fs::read_to_string(path.join("public-api.txt")).expect("a listing");
-        let source = ["tool-runtime", folder, "src"].join("/").replace("//", "/");
+        let (listing, source) = (listing(folder), source_folder(folder));
         assert!(LIBRARIES.contains(&source.as_str()), "{source}");
         let (public, hidden) = (public_types(&listing), hidden_types(&source, &listing));
         all_public += public.len();

@@ -2,7 +2,7 @@
 //!
 //! The path of a call of a `#[tool]` function:
 //!
-//! 1. `function/`: [`function::Function`] implements [`Tool`] for the generated code.
+//! 1. `function/`: `Function` implements [`Tool`] for the generated code.
 //! 2. `args.rs` and `args/`: the text of the arguments is repaired, validated and split into the
 //!    texts of the parameters.
 //! 3. `param/`: each text is decoded into the type of its parameter.

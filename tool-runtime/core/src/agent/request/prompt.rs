@@ -26,6 +26,15 @@ use crate::models::history::push_user;
 /// let png = Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
 /// let prompt = Prompt::from(Message::User { parts: vec!["What is this?".into(), png.into()] });
 /// ```
+///
+/// # Conversations
+/// If a conversation ends with calls, running them is the first step. The rest of it is normalized
+/// so that model providers accept it; a conversation that is already in order stays unchanged:
+///
+/// - A call without a result gets the result `TOOL_INDETERMINATE`: it may or may not have run.
+/// - A call id that is empty or already used is replaced.
+/// - A result moves up to its call. A result without a call is dropped.
+/// - A reply without content is dropped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
     transcript: Vec<Message>,

@@ -10,7 +10,8 @@ use crate::models::FinishReason;
 use crate::models::history::{is_empty_reply, push_user, repaired, with_all_results};
 
 impl Turn {
-    /// Edits the transcript in place, and normalizes it afterwards as [`Turn::new`] does.
+    /// Edits the transcript in place, and normalizes it afterwards like the
+    /// [conversation](crate::agent::Prompt#conversations) of a prompt.
     ///
     /// If the edit replaces a truncated last reply, the run no longer counts as truncated.
     ///

@@ -118,17 +118,8 @@ pub(super) enum ExtractionPhase {
 
 impl Turn {
     /// Creates a run that continues from `transcript` and sends at most `max_iterations` model
-    /// requests.
-    ///
-    /// If the transcript ends with calls, running them is the first step. The rest of the
-    /// transcript is normalized so that model providers accept it:
-    ///
-    /// - A call without a result gets the result `TOOL_INDETERMINATE`: it may or may not have run.
-    /// - A call id that is empty or already used is replaced.
-    /// - A result moves up to its call. A result without a call is dropped.
-    /// - A reply without content is dropped.
-    ///
-    /// A transcript that is already in order stays unchanged.
+    /// requests. The transcript is normalized like the [conversation](super::Prompt#conversations)
+    /// of a prompt.
     #[doc(hidden)]
     pub fn new(transcript: Vec<Message>, max_iterations: u32) -> Self {
         Self {

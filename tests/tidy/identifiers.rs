@@ -2,8 +2,15 @@
 //!
 //! Pronouns, adverbs, and verb forms of speaking and keeping name nothing that a reader can search.
 //! The rule reads what `declarations` finds: items, members, parameters, bindings of patterns.
+//!
+//! The name of a store begins with the place of its data.
+
+use std::collections::BTreeSet;
+
+use regex_lite::Regex;
 
 use super::declarations::declared;
+use super::documentation::crates;
 use super::files::{relative, sources};
 
 /// Folders whose declarations are checked.
@@ -132,6 +139,16 @@ const EXEMPT: [(&str, &str); 4] = [
     ("tool-runtime/report/src/terminal/screen.rs", "done"),
 ];
 
+/// Places of data with which the name of a store begins.
+const PLACES: [&str; 4] = ["File", "Memory", "Postgres", "Sqlite"];
+
+/// Stores whose data is elsewhere.
+const OTHER_STORES: [(&str, &str); 3] = [
+    ("EnvironmentSecrets", "the environment variables of the process"),
+    ("KeyringSecrets", "the keyring of the operating system"),
+    ("RecordPins", "any store of records, which it wraps"),
+];
+
 /// Splits `snake_case`, `SCREAMING_CASE` and `CamelCase` into lower-case words.
 fn words(name: &str) -> Vec<String> {
     let is_constant = name.chars().all(|c| !c.is_lowercase());
@@ -182,8 +199,43 @@ fn assert_names_are_good(first: usize) {
     assert!(violations.is_empty(), "{} names:\n{}", violations.len(), violations.join("\n"));
 }
 
+/// Returns the types that implement the trait of a store, such as `Records` or `SessionStore`.
+fn stores(text: &str) -> Vec<String> {
+    let store = Regex::new(r"(?m)^impl.* (?:\w+::)*(?:Records|\w+Store) for (\w+)");
+    let store = store.expect("an expression");
+    store.captures_iter(text).map(|store| store[1].to_owned()).collect()
+}
+
+fn is_store_name(name: &str) -> bool {
+    PLACES.iter().any(|place| name.starts_with(place))
+        || OTHER_STORES.iter().any(|(other, _)| *other == name)
+}
+
+#[test]
+fn stores_are_named_by_the_place_of_their_data() {
+    let declaration = Regex::new(r"(?m)^pub struct (\w+)").expect("an expression");
+    let (mut public, mut found) = (BTreeSet::new(), BTreeSet::new());
+    for (_, text) in crates() {
+        public.extend(declaration.captures_iter(&text).map(|name| name[1].to_owned()));
+        found.extend(stores(&text));
+    }
+    found.retain(|name| public.contains(name));
+    for name in ["MemoryRecords", "FileSecrets", "Postgres", "SqliteDocuments"] {
+        assert!(found.contains(name), "{found:?}");
+    }
+    for (name, _) in OTHER_STORES {
+        assert!(found.contains(name), "`{name}` is no store");
+    }
+    found.retain(|name| !is_store_name(name));
+    assert!(found.is_empty(), "{found:?}");
+}
+
 #[test]
 fn identifier_rules_find_violations() {
+    let code = "/// impl Records for A {}\nimpl<T> records::Records for B<T> {\n}\n\
+        impl PinStore for PinFile {}\nimpl From<Records> for C {}\n";
+    assert_eq!(stores(code), ["B", "PinFile"]);
+    assert!(is_store_name("FilePins") && is_store_name("Sqlite") && !is_store_name("PinFile"));
     for (code, expected) in [
         ("fn told() {}", &["told"][..]),
         ("const SAID: u8 = 1; struct TellsWhy { kept: bool }", &["SAID", "TellsWhy", "kept"]),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tool_conformance::pins::{check, check_handles};
 use tool_runtime::async_trait;
-use tool_runtime::mcp::{MemoryPins, PinFile, PinStore, Pins, RecordPins};
+use tool_runtime::mcp::{FilePins, MemoryPins, PinStore, Pins, RecordPins};
 use tool_runtime::records::{FileRecords, MemoryRecords};
 use tool_runtime::store::Sqlite;
 
@@ -21,8 +21,8 @@ async fn pins_in_memory_and_in_files_conform() {
     let memory = MemoryPins::new();
     assert_eq!(check_handles(memory.clone(), memory).await, []);
     let folder = Folder::new();
-    assert_eq!(check(|| async { PinFile::new(folder.next()) }).await, []);
-    let file = PinFile::new(folder.next());
+    assert_eq!(check(|| async { FilePins::new(folder.next()) }).await, []);
+    let file = FilePins::new(folder.next());
     assert_eq!(check_handles(file.clone(), file).await, []);
 }
 

@@ -61,7 +61,7 @@ pub use model_connections::model_tools::{McpConnections, tools};
 pub use oauth::{AuthorizationHandler, LoopbackRedirect, OAuth, Tokens};
 #[cfg(feature = "oauth-jwt")]
 pub use oauth::{SigningAlgorithm, SigningKey};
-pub use pins::pin_file::PinFile;
+pub use pins::file_pins::FilePins;
 pub use pins::record_pins::RecordPins;
 pub use pins::{ChangeKind, DefinitionChange, MemoryPins, PinStore, PinnedDefinition, Pins};
 pub use questions::elicitation::{

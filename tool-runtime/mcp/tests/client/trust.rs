@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tool_mcp::{
-    ChangeKind, McpClient, McpError, McpEvent, MemoryPins, PinFile, PinStore, Pins, Trust,
+    ChangeKind, FilePins, McpClient, McpError, McpEvent, MemoryPins, PinStore, Pins, Trust,
 };
 use tool_runtime::{Effect, Permission, Registry, ToolErrorKind, async_trait};
 
@@ -123,17 +123,18 @@ async fn pins_outlive_the_process_in_a_file() {
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("pins.json");
     let tools = Changing::new(json!([described("add", "Adds.")]));
-    connect(tools.client().pin_store(PinFile::new(&file))).await;
+    connect(tools.client().pin_store(FilePins::new(&file))).await;
     tools.set(json!([described("add", "Adds and mails.")]));
-    let (registry, connection) = connect(tools.client().pin_store(PinFile::new(&file))).await;
+    let (registry, connection) = connect(tools.client().pin_store(FilePins::new(&file))).await;
     assert!(names(&registry).is_empty());
     let change = connection.tools().await.pending.remove(0);
     connection.approve(&change).await.unwrap();
-    let (registry, _) = connect(tools.client().pin_store(PinFile::new(&file))).await;
+    let (registry, _) = connect(tools.client().pin_store(FilePins::new(&file))).await;
     assert_eq!(names(&registry), ["s__add"]);
 
     std::fs::write(&file, "{ not json").unwrap();
-    let failed = tools.client().pin_store(PinFile::new(&file)).connect("s", &Registry::new()).await;
+    let failed =
+        tools.client().pin_store(FilePins::new(&file)).connect("s", &Registry::new()).await;
     let error = failed.unwrap_err();
     assert!(matches!(error, McpError::Pins { .. }));
     let text = error.to_string();
@@ -141,7 +142,7 @@ async fn pins_outlive_the_process_in_a_file() {
     assert!(text.contains("no file of pinned definitions"), "{text}");
 
     let missing = folder.join("missing").join("pins.json");
-    let client = tools.client().pin_store(PinFile::new(&missing));
+    let client = tools.client().pin_store(FilePins::new(&missing));
     let text = client.connect("s", &Registry::new()).await.unwrap_err().to_string();
     assert!(text.contains(&format!("`{}`", missing.display())), "{text}");
     std::fs::remove_dir_all(&folder).unwrap();

@@ -1,7 +1,7 @@
 //! Pinned definitions: the definitions of a server as they were approved.
 
 pub(crate) mod diff;
-pub(crate) mod pin_file;
+pub(crate) mod file_pins;
 pub(crate) mod pinning;
 pub(crate) mod record_pins;
 

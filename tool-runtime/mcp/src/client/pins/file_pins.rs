@@ -17,13 +17,13 @@ use crate::client::pins::{PinStore, Pins};
 /// others.
 ///
 /// ```
-/// use tool_runtime::mcp::{McpClient, PinFile};
+/// use tool_runtime::mcp::{McpClient, FilePins};
 ///
-/// let client = McpClient::stdio("my-server").pin_store(PinFile::new("mcp-pins.json"));
+/// let client = McpClient::stdio("my-server").pin_store(FilePins::new("mcp-pins.json"));
 /// # let _ = client;
 /// ```
 #[derive(Clone, Debug)]
-pub struct PinFile {
+pub struct FilePins {
     path: Arc<Path>,
     /// Held from reading to writing.
     writing: Arc<Mutex<()>>,
@@ -31,7 +31,7 @@ pub struct PinFile {
 
 type Servers = BTreeMap<String, Pins>;
 
-impl PinFile {
+impl FilePins {
     /// Uses the file with this path, which is created when the first definitions are pinned.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into().into(), writing: Arc::default() }
@@ -66,7 +66,7 @@ fn read(path: &Path) -> io::Result<Servers> {
 }
 
 #[async_trait]
-impl PinStore for PinFile {
+impl PinStore for FilePins {
     async fn load(&self, server: &str) -> io::Result<Option<Pins>> {
         let server = server.to_owned();
         self.blocking(move |path| Ok(read(path)?.remove(&server))).await

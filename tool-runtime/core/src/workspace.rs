@@ -11,7 +11,6 @@ pub use crate::agent::turn::step::{Outcome, Step};
 pub use crate::agent::window::count::estimate_tokens;
 pub use crate::agent::window::plan::Plan;
 pub use crate::agent::window::state::WindowState;
-pub use crate::registry::select::AllTools;
 
 // The reader of calls in text: providers read what a server rejected; tests cut a text into pieces.
 pub use crate::drivers::text::format_set::Formats;

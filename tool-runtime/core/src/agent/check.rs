@@ -1,6 +1,5 @@
 //! The startup check of an agent: what would fail in its first run.
 
-use std::any::TypeId;
 use std::error::Error;
 use std::fmt;
 
@@ -9,7 +8,7 @@ use super::config::AgentConfig;
 use crate::event::UnmatchedRule;
 use crate::message::Message;
 use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice};
-use crate::registry::{CallableTools, RegistryError};
+use crate::registry::RegistryError;
 use crate::tool::{ToolDefinition, ToolKind};
 
 impl Agent {
@@ -117,11 +116,8 @@ fn check_extensions(
     }
     let extensions = config.dispatcher.registered_extensions();
     for tool in tools {
-        let missing = tool.extensions.iter().filter(|required| {
-            // The dispatcher provides the callable tools itself.
-            let is_built_in = required.type_id() == TypeId::of::<CallableTools>();
-            !is_built_in && !required.is_provided_by(extensions)
-        });
+        let missing =
+            tool.extensions.iter().filter(|required| !required.is_provided_by(extensions));
         problems.extend(missing.map(|required| CheckProblem::MissingExtension {
             tool: tool.name.clone(),
             extension: required.type_name(),
@@ -167,7 +163,7 @@ fn tools_for_options<'s, 't>(
     config: &AgentConfig,
     tools: &'s [&'t ToolDefinition],
 ) -> &'s [&'t ToolDefinition] {
-    if config.offers_all_tools {
+    if config.selector.is_none() {
         return tools;
     }
     let mut single_tools = tools.chunks(1);

@@ -10,7 +10,7 @@ use super::{AnswerValidator, Limits, ModelHook, Prompt, RunState, Steering};
 use crate::dispatch::{Dispatch, Dispatcher};
 use crate::drivers::{Driver, Native};
 use crate::models::{ChatModel, ChatOptions};
-use crate::registry::{AllTools, Registry, RegistryError, Selector};
+use crate::registry::{Registry, RegistryError, Selector};
 
 /// The default number of attempts to extract a valid value or to give an accepted answer.
 const DEFAULT_ANSWER_ATTEMPTS: u32 = 3;
@@ -26,9 +26,8 @@ pub(super) struct AgentConfig {
     pub(super) dispatcher: Dispatcher,
     /// Runs the calls instead of the dispatcher, if set.
     pub(super) remote: Option<Arc<dyn Dispatch>>,
-    pub(super) selector: Arc<dyn Selector>,
-    /// Whether the selector is [`AllTools`], so that the offered tools are known before a run.
-    pub(super) offers_all_tools: bool,
+    /// Without a selector, all tools are offered that are not hidden.
+    pub(super) selector: Option<Arc<dyn Selector>>,
     pub(super) cancellation: Option<CancellationToken>,
     pub(super) system: Option<String>,
     pub(super) options: ChatOptions,
@@ -54,8 +53,7 @@ impl AgentConfig {
             registry,
             dispatcher: Dispatcher::new(Registry::new()),
             remote: None,
-            selector: Arc::new(AllTools),
-            offers_all_tools: true,
+            selector: None,
             cancellation: None,
             system: None,
             options: ChatOptions::default(),

@@ -1,6 +1,5 @@
 //! The settings of an agent.
 
-use std::any::{Any, TypeId};
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +13,7 @@ use crate::dispatch::{Dispatch, Dispatcher, Policy};
 use crate::drivers::Driver;
 use crate::event::{Event, Observer, ToolExecution};
 use crate::models::ChatOptions;
-use crate::registry::{AllTools, Registry, Selector};
+use crate::registry::{Registry, Selector};
 
 impl Agent {
     /// Returns the configuration. It is copied first if a run or another agent shares it.
@@ -168,12 +167,10 @@ impl Agent {
 
     /// Sets the selector, which chooses the tools that are offered with each request.
     ///
-    /// Default: all tools.
+    /// Default: all tools that are not [hidden](crate::ToolPreference::hidden).
     #[must_use]
     pub fn selector(mut self, selector: impl Selector + 'static) -> Self {
-        let config = self.config_mut();
-        config.offers_all_tools = selector.type_id() == TypeId::of::<AllTools>();
-        config.selector = Arc::new(selector);
+        self.config_mut().selector = Some(Arc::new(selector));
         self
     }
 

@@ -9,7 +9,7 @@ use crate::dispatch::approval::approval_request::ApprovalRequest;
 use crate::dispatch::call::unknown_tool::ToolSuggestions;
 use crate::event::{BlockReason, RunId, ToolExecution};
 use crate::message::ToolCall;
-use crate::registry::{CallableTools, Entry, Snapshot};
+use crate::registry::{Entry, Snapshot};
 use crate::tool::dispatch_contract::BatchScope;
 use crate::tool::{
     Decision, Permission, RunContext, SuspendedCall, ToolDefinition, ToolError, ToolErrorKind,
@@ -53,7 +53,6 @@ pub(super) struct OuterCalls {
 /// The values that a batch creates for the first call that needs them.
 #[derive(Default)]
 pub(super) struct OnDemand {
-    callable: OnceLock<CallableTools>,
     suggestions: ToolSuggestions,
     /// The run to which memoized outputs belong if the calls are outside of a run.
     own_run: OnceLock<RunId>,
@@ -162,12 +161,9 @@ impl BatchContext {
         }
     }
 
-    /// Returns the tools that a model may call.
-    pub(super) fn callable(&self) -> &CallableTools {
-        self.on_demand().callable.get_or_init(|| {
-            let state = Arc::clone(&self.state);
-            CallableTools::new(self.tools.clone(), move |entry| state.is_callable(entry))
-        })
+    /// Returns the tools that a model may call, whether they are available or not.
+    pub(super) fn callable(&self) -> impl Iterator<Item = &Entry> {
+        self.tools.entries().filter(|entry| self.state.is_callable(entry))
     }
 
     /// Redacts what the model and the program receive, and marks what people can't see in it.

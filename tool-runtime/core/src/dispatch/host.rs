@@ -1,6 +1,6 @@
 //! The dispatcher as the context of a running tool sees it: shared values and nested calls.
 
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::sync::Arc;
 
 use super::batch::run_batch;
@@ -8,9 +8,9 @@ use super::context::{BatchContext, OuterCalls};
 use crate::event::ToolExecution;
 use crate::guard::BoxFuture;
 use crate::message::ToolCall;
-use crate::registry::CallableTools;
+use crate::registry::Entry;
 use crate::tool::dispatch_contract::{BatchScope, Host};
-use crate::tool::{Batch, DetachedThreads, Extensions, SuspendedCall};
+use crate::tool::{Batch, DetachedThreads, Extensions, SuspendedCall, ToolDefinition};
 
 impl Host for BatchContext {
     fn scope(&self) -> &BatchScope {
@@ -25,9 +25,9 @@ impl Host for BatchContext {
         &self.state.extensions
     }
 
-    /// A tool that finds tools finds those that its caller may call.
-    fn get(&self, of: TypeId) -> Option<&dyn Any> {
-        (of == TypeId::of::<CallableTools>()).then(|| self.callable() as &dyn Any)
+    fn callable_tools(&self) -> Vec<&ToolDefinition> {
+        let available = self.callable().filter(|entry| entry.availability().is_available());
+        available.map(Entry::definition).collect()
     }
 
     fn detached_threads(&self) -> &DetachedThreads {

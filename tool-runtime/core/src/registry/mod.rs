@@ -73,10 +73,10 @@ pub use contents::weak::WeakRegistry;
 pub use descriptions::{DescriptionStore, MemoryDescriptions};
 pub use error::RegistryError;
 pub(crate) use naming::nearest::{name_to_suggest, nearest, nearest_text};
-pub(crate) use select::AllTools;
+pub(crate) use select::selectable;
 #[cfg(feature = "search")]
 pub use select::{BySearch, SearchTools, ToolIndex};
-pub use select::{ByWeight, CallableTools, Selector, SelectorInput, definition_bytes};
+pub use select::{ByWeight, Selector, SelectorInput, definition_bytes};
 pub use snapshot::Snapshot;
 pub use tools::Tools;
 

@@ -1,6 +1,6 @@
 //! The contract between what makes calls and what executes them.
 
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Decision, Extensions, RunContext, RunInfo, SuspendedCall, UsageMeter};
+use super::{Decision, Extensions, RunContext, RunInfo, SuspendedCall, ToolDefinition, UsageMeter};
 use crate::event::clock::Clock;
 use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
 use crate::guard::BoxFuture;
@@ -171,8 +171,8 @@ pub(crate) trait Host: Send + Sync {
     /// Returns the extensions of the program.
     fn extensions(&self) -> &Extensions;
 
-    /// Returns a value of this type that the host itself provides.
-    fn get(&self, of: TypeId) -> Option<&dyn Any>;
+    /// Returns the tools that the caller of the tool can call now, sorted by name.
+    fn callable_tools(&self) -> Vec<&ToolDefinition>;
 
     /// Returns the count of the threads that outlive their calls.
     fn detached_threads(&self) -> &DetachedThreads;

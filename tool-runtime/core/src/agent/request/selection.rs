@@ -13,7 +13,7 @@ use crate::dispatch::Dispatcher;
 use crate::event::{EffectRecord, ToolExecution};
 use crate::guard::{BoxFuture, catch_panic};
 use crate::models::{ChatOptions, ToolChoice};
-use crate::registry::{AllTools, Selector, SelectorInput, Snapshot};
+use crate::registry::{Selector, SelectorInput, Snapshot, selectable};
 use crate::schema::Schema;
 use crate::tool::ToolDefinition;
 
@@ -34,22 +34,21 @@ async fn select<'t>(
     dispatcher: &Dispatcher,
     tools: &'t Snapshot,
 ) -> Vec<&'t ToolDefinition> {
+    let Some(selector) = &agent.selector else {
+        return turn.offer_tools(selectable(&dispatcher.offered_tools(tools)));
+    };
     // Untrusted text does not influence which tools are offered.
     let query = turn.transcript().iter().rev().find_map(trusted_text).unwrap_or_default();
-    let selected = if catch_panic(|| agent.selector.blocking()).unwrap_or(true) {
+    let selected = if catch_panic(|| selector.blocking()).unwrap_or(true) {
         let (selector, dispatcher, tools) =
-            (Arc::clone(&agent.selector), dispatcher.clone(), tools.clone());
+            (Arc::clone(selector), dispatcher.clone(), tools.clone());
         let offered = turn.offered_tools().clone();
         let select =
             move || selected_names(&*selector, &dispatcher.offered_tools(&tools), &query, &offered);
         spawn_blocking(select).await.unwrap_or_default()
     } else {
-        selected_names(
-            &*agent.selector,
-            &dispatcher.offered_tools(tools),
-            &query,
-            turn.offered_tools(),
-        )
+        let tools = dispatcher.offered_tools(tools);
+        selected_names(&**selector, &tools, &query, turn.offered_tools())
     };
     turn.offer_tools(selected.iter().filter_map(|name| tools.definition(name)).collect())
 }
@@ -67,7 +66,7 @@ fn selected_names(
         .discovered(offered.discovered())
         .offered(offered.names());
     let selected = catch_panic(|| selector.select(selection));
-    let selected = selected.unwrap_or_else(|_| AllTools.select(selection));
+    let selected = selected.unwrap_or_else(|_| selectable(tools));
     let names: HashSet<_> = selected.iter().map(|tool| tool.name.as_str()).collect();
     let known = tools.iter().filter(|tool| names.contains(tool.name.as_str()));
     known.map(|tool| tool.name.clone()).collect()

@@ -30,7 +30,7 @@ fn missing_tool(batch: &BatchContext, name: &str) -> ToolError {
     } else if batch.is_removed(name) {
         removed_tool(name)
     } else {
-        batch.suggestions().unknown_tool(batch.callable(), name)
+        batch.suggestions().unknown_tool(batch, name)
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::registry::{CallableTools, Entry, name_to_suggest, nearest};
+use crate::dispatch::context::BatchContext;
+use crate::registry::{Entry, name_to_suggest, nearest};
 use crate::tool::{ToolError, ToolErrorKind};
 
 /// The maximum number of tool names in the result of a call to an unknown tool.
@@ -44,12 +45,12 @@ impl ToolSuggestions {
     ///
     /// Only tools that the model may call and that may be offered are suggested. Their availability
     /// is checked only for those that are suggested, unless all of them are listed.
-    pub(crate) fn unknown_tool(&self, callable: &CallableTools, name: &str) -> ToolError {
+    pub(crate) fn unknown_tool(&self, batch: &BatchContext, name: &str) -> ToolError {
         let quoted = |tool: &Entry| format!("`{}`", name_to_suggest(tool, name));
-        let permitted = self.permitted.get_or_init(|| PermittedTools::of(callable));
+        let permitted = self.permitted.get_or_init(|| PermittedTools::of(batch));
         let finder = permitted.finder.as_ref().map(quoted);
         let similar = if self.may_compare(permitted.count) {
-            nearest(name, selectable(callable))
+            nearest(name, selectable(batch))
         } else {
             Vec::new()
         };
@@ -57,7 +58,7 @@ impl ToolSuggestions {
         let advice = match (similar.join(" or "), finder) {
             (similar, finder) if similar.is_empty() => {
                 let ListedTools { count, first } =
-                    self.listed.get_or_init(|| ListedTools::of(callable));
+                    self.listed.get_or_init(|| ListedTools::of(batch));
                 let first: Vec<_> = first.iter().map(quoted).collect();
                 available_tools(&first.join(", "), *count, finder)
             }
@@ -81,23 +82,22 @@ impl ToolSuggestions {
 }
 
 impl PermittedTools {
-    fn of(callable: &CallableTools) -> Self {
-        let finder =
-            selectable(callable).filter(|tool| tool.definition().finds_tools).find(can_run);
-        Self { count: selectable(callable).count(), finder: finder.cloned() }
+    fn of(batch: &BatchContext) -> Self {
+        let finder = selectable(batch).filter(|tool| tool.definition().finds_tools).find(can_run);
+        Self { count: selectable(batch).count(), finder: finder.cloned() }
     }
 }
 
 impl ListedTools {
-    fn of(callable: &CallableTools) -> Self {
-        let all: Vec<_> = selectable(callable).filter(can_run).collect();
+    fn of(batch: &BatchContext) -> Self {
+        let all: Vec<_> = selectable(batch).filter(can_run).collect();
         let first = all.iter().copied().take(MAX_NAMES).cloned().collect();
         Self { count: all.len(), first }
     }
 }
 
-fn selectable(callable: &CallableTools) -> impl Iterator<Item = &Entry> {
-    callable.permitted().filter(|tool| tool.definition().preference.is_selectable())
+fn selectable(batch: &BatchContext) -> impl Iterator<Item = &Entry> {
+    batch.callable().filter(|tool| tool.definition().preference.is_selectable())
 }
 
 fn can_run(tool: &&Entry) -> bool {

@@ -5,8 +5,7 @@
 //! called, because the dispatcher looks calls up in the registry.
 //!
 //! - `by_weight.rs`, `by_search.rs`: the selectors. `byte_budget.rs`: the size of definitions.
-//! - `search_tools.rs`: the tool with which a model finds tools. `callable_tools.rs`: the tools
-//!   that it searches.
+//! - `search_tools.rs`: the tool with which a model finds tools.
 //! - `index.rs`, `index_cache.rs`: the search index. `words.rs`, `synonyms.rs`: text → search
 //!   terms.
 
@@ -14,7 +13,6 @@
 mod by_search;
 mod by_weight;
 mod byte_budget;
-mod callable_tools;
 #[cfg(feature = "search")]
 mod index;
 #[cfg(feature = "search")]
@@ -37,7 +35,6 @@ use crate::tool::ToolDefinition;
 pub use by_search::BySearch;
 pub use by_weight::ByWeight;
 pub use byte_budget::definition_bytes;
-pub use callable_tools::CallableTools;
 #[cfg(feature = "search")]
 pub use index::ToolIndex;
 #[cfg(feature = "search")]
@@ -146,23 +143,13 @@ pub trait Selector: Send + Sync {
     }
 }
 
-/// Offers all tools that are not [hidden](crate::ToolPreference::hidden). The default selector.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AllTools;
-
-impl Selector for AllTools {
-    fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition> {
-        selectable(selection.tools)
-    }
-}
-
 /// Whether a tool is offered on every turn: by its preference, or because it finds other tools.
 fn is_always_offered(tool: &ToolDefinition) -> bool {
     tool.finds_tools || tool.preference.always
 }
 
-fn selectable<'a>(tools: &[&'a ToolDefinition]) -> Vec<&'a ToolDefinition> {
+/// Returns the tools that are not [hidden](crate::ToolPreference::hidden).
+pub(crate) fn selectable<'a>(tools: &[&'a ToolDefinition]) -> Vec<&'a ToolDefinition> {
     tools.iter().copied().filter(|tool| tool.preference.is_selectable()).collect()
 }
 

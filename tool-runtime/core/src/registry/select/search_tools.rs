@@ -8,12 +8,10 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::CallableTools;
 use super::index::arguments;
 use super::index_cache::IndexCache;
 use crate::event::EffectRecord;
 use crate::message::Arguments;
-use crate::registry::Entry;
 use crate::schema::Schema;
 use crate::tool::{
     Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, on_blocking_thread,
@@ -37,7 +35,7 @@ const MAX_ARGUMENTS: usize = 16;
 /// The model is offered what it found from its next turn on, if the selector of the agent includes
 /// discovered tools, as [`BySearch`](super::BySearch) does.
 ///
-/// The search covers the [`CallableTools`], which the dispatcher provides: no tool that the agent's
+/// The search covers the [callable tools](ToolContext::callable_tools): no tool that the agent's
 /// view excludes, that the policy denies, that requires a capability which is not granted, that is
 /// unavailable, or that is [hidden]. A call outside of a dispatcher fails.
 ///
@@ -131,19 +129,25 @@ impl Tool for SearchTools {
         if query.query.trim().is_empty() {
             return Err(ToolError::validation("`query` is empty: say what you want to do."));
         }
-        let Some(callable) = ctx.get::<CallableTools>().cloned() else {
-            return Err(ToolError::failed("There are no tools to search."));
-        };
         let indexes = Arc::clone(&self.indexes);
-        on_blocking_thread(ctx, move |_: &ToolContext| Ok(search(&query, &callable, &indexes)))
-            .await
+        on_blocking_thread(ctx, move |ctx| {
+            let callable = ctx.callable_tools();
+            // In a dispatcher, at least this tool can be called.
+            if callable.is_empty() {
+                return Err(ToolError::failed("There are no tools to search."));
+            }
+            Ok(search(&query, &callable, &indexes))
+        })
+        .await
     }
 }
 
 /// Searches the callable tools, except those that find tools, because they are always offered.
-fn search(query: &Query, callable: &CallableTools, indexes: &IndexCache) -> ToolOutput {
-    let tools = callable.entries().map(Entry::definition);
-    let tools = tools.filter(|tool| !tool.finds_tools && tool.preference.is_selectable());
+fn search(query: &Query, callable: &[&ToolDefinition], indexes: &IndexCache) -> ToolOutput {
+    let tools = callable
+        .iter()
+        .copied()
+        .filter(|tool| !tool.finds_tools && tool.preference.is_selectable());
     let tools: Vec<_> = tools.collect();
     let limit = query.limit.unwrap_or(DEFAULT_LIMIT).into();
     let found = indexes.search(&tools, &query.query, limit);

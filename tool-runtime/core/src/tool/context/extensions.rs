@@ -69,11 +69,6 @@ impl RequiredExtension {
         self.type_name
     }
 
-    /// Returns the id of the required type.
-    pub fn type_id(&self) -> TypeId {
-        self.id
-    }
-
     /// Returns `true` if `extensions` hold a value of the required type.
     pub fn is_provided_by(&self, extensions: &Extensions) -> bool {
         extensions.contains(self.id)

@@ -8,7 +8,6 @@ pub(crate) mod run_context;
 mod secrets;
 pub(crate) mod usage_meter;
 
-use std::any::TypeId;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -23,7 +22,10 @@ pub use self::budget::TokenReservation;
 pub(crate) use self::internal::ArgumentRecord;
 use super::dispatch_contract::{Batch, BatchScope, Host};
 use super::work::CallWork;
-use super::{Extensions, MeteredUsage, RequiredExtension, ToolError, ToolErrorKind, UsageMeter};
+use super::{
+    Extensions, MeteredUsage, RequiredExtension, ToolDefinition, ToolError, ToolErrorKind,
+    UsageMeter,
+};
 use crate::event::{EffectRecord, Progress, RunId, ToolEvent, ToolExecution};
 use crate::json::Fix;
 use crate::message::{CallId, ToolCall, ToolResult};
@@ -182,11 +184,7 @@ impl ToolContext {
     pub fn get<T: 'static>(&self) -> Option<&T> {
         self.extensions.get().or_else(|| {
             let host = self.host.as_ref()?;
-            host.scope()
-                .extensions
-                .get()
-                .or_else(|| host.extensions().get())
-                .or_else(|| host.get(TypeId::of::<T>())?.downcast_ref())
+            host.scope().extensions.get().or_else(|| host.extensions().get())
         })
     }
 
@@ -335,6 +333,37 @@ impl ToolContext {
     /// Records tokens and their cost.
     pub(crate) fn record_usage(&self, used: MeteredUsage) {
         used.into_effects().for_each(|effect| self.record(effect));
+    }
+
+    /// Returns the tools that the model can call now, sorted by name.
+    ///
+    /// These are the available tools of the agent's view that the policy allows and whose required
+    /// capabilities are granted, so that a tool which finds others returns only such tools. Outside
+    /// of a dispatcher there are none.
+    ///
+    /// ```
+    /// use tool_runtime::{Dispatcher, Registry, ToolCall, ToolContext, tool, tools};
+    ///
+    /// /// Counts the tools.
+    /// #[tool(effect = "read")]
+    /// async fn count(ctx: &ToolContext) -> usize {
+    ///     ctx.callable_tools().len()
+    /// }
+    ///
+    /// /// Deletes everything.
+    /// #[tool(permission = "deny")]
+    /// async fn clear() {}
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![clear, count])?);
+    /// let executions = dispatcher.dispatch(vec![ToolCall::new("1", "count", "{}")]).await;
+    /// assert_eq!(executions[0].result.text, "1");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn callable_tools(&self) -> Vec<&ToolDefinition> {
+        self.host.as_ref().map_or_else(Vec::new, |host| host.callable_tools())
     }
 
     /// Calls other tools of the same registry and returns one execution for each call, in order.

@@ -40,7 +40,5 @@ pub use record::{Claim, Retry, ScheduleRecord, ScheduleState};
 pub use scheduler::Scheduler;
 pub use scheduler::executor::{Executor, PRINCIPAL};
 pub use schedules::{ScheduleList, ScheduleQuery, Schedules};
-pub use timing::occurrences::Occurrences;
-pub use timing::zone::UnknownZoneError;
 pub use timing::{Timing, TimingError};
 pub use tools::ScheduleTools;

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::definition::{MAX_MISSED, MissedPolicy};
 use crate::outcome::{HistoryEntry, MAX_HISTORY, Outcome};
 use crate::record::{Claim, Retry, ScheduleRecord, ScheduleState};
+use crate::timing::occurrences::Occurrences;
 
 /// The most missed occurrences that are counted.
 const MAX_COUNTED: u64 = 10_000;
@@ -250,7 +251,8 @@ impl ScheduleRecord {
     /// The search looks back from `now` in windows that double, so that it does not visit all
     /// occurrences of a long time.
     fn latest_due(&self, now: Timestamp, most: usize) -> Vec<Timestamp> {
-        let Ok(mut occurrences) = self.schedule.timing.after(self.handled_until) else {
+        let Ok(mut occurrences) = Occurrences::new(&self.schedule.timing, self.handled_until)
+        else {
             return Vec::new();
         };
         let mut window = SignedDuration::from_mins(1);

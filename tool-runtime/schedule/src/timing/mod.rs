@@ -11,7 +11,7 @@ use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use zone::{UnknownZoneError, zone};
+use zone::{suggestion, zone};
 
 /// The times at which a schedule fires: once, at intervals, or by a cron pattern.
 ///
@@ -80,16 +80,21 @@ pub enum Timing {
 /// ```
 /// use tool_runtime::schedule::{Timing, TimingError};
 ///
-/// let error = Timing::cron("0 9 * * *", "Oslo").unwrap_err();
-/// assert!(matches!(&error, TimingError::Zone(_)));
+/// let error = Timing::cron("0 9 * * *", "Europe/Olso").unwrap_err();
 /// assert!(error.to_string().contains("`Europe/Oslo`"), "{error}");
+/// assert!(matches!(error, TimingError::Zone { nearest, .. } if nearest[0] == "Europe/Oslo"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TimingError {
     /// No time zone has this name.
-    #[error(transparent)]
-    Zone(#[from] UnknownZoneError),
+    #[error("there is no time zone `{name}`{}", suggestion(nearest))]
+    Zone {
+        /// The name that was given.
+        name: String,
+        /// The names that are most similar, best first.
+        nearest: Vec<String>,
+    },
     /// The cron pattern can't be read.
     #[error("cron pattern `{pattern}` is not valid: {reason}")]
     Pattern {

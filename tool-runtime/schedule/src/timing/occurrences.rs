@@ -1,5 +1,6 @@
 //! Computes the occurrences of a timing.
 
+use std::fmt;
 use std::iter::FusedIterator;
 
 use croner::errors::CronError;
@@ -34,26 +35,30 @@ impl Timing {
     /// # Errors
     /// Returns an error if the timing was not created by a function of this type, or if the time
     /// zone has been removed from the system.
-    pub fn after(&self, time: Timestamp) -> Result<Occurrences, TimingError> {
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use tool_runtime::schedule::Timing;
+    /// use tool_runtime::schedule::jiff::Timestamp;
+    ///
+    /// let timing = Timing::every(Duration::from_secs(60), Timestamp::UNIX_EPOCH)?;
+    /// let next = timing.after("1970-01-01T00:05:30Z".parse().unwrap())?.next();
+    /// assert_eq!(next.unwrap().to_string(), "1970-01-01T00:06:00Z");
+    /// # Ok::<(), tool_runtime::schedule::TimingError>(())
+    /// ```
+    pub fn after(
+        &self,
+        time: Timestamp,
+    ) -> Result<impl FusedIterator<Item = Timestamp> + Clone + fmt::Debug + use<>, TimingError>
+    {
         Occurrences::new(self, time)
     }
 }
 
-/// Iterator over the occurrences of a [`Timing`], in their order.
-///
-/// ```
-/// use std::time::Duration;
-///
-/// use tool_runtime::schedule::Timing;
-/// use tool_runtime::schedule::jiff::Timestamp;
-///
-/// let timing = Timing::every(Duration::from_secs(60), Timestamp::UNIX_EPOCH)?;
-/// let next = timing.after("1970-01-01T00:05:30Z".parse().unwrap())?.next();
-/// assert_eq!(next.unwrap().to_string(), "1970-01-01T00:06:00Z");
-/// # Ok::<(), tool_runtime::schedule::TimingError>(())
-/// ```
+/// Iterator over the occurrences of a timing.
 #[derive(Clone, Debug)]
-pub struct Occurrences {
+pub(crate) struct Occurrences {
     rule: Rule,
     after: Timestamp,
 }
@@ -66,7 +71,7 @@ enum Rule {
 }
 
 impl Occurrences {
-    fn new(timing: &Timing, after: Timestamp) -> Result<Self, TimingError> {
+    pub(crate) fn new(timing: &Timing, after: Timestamp) -> Result<Self, TimingError> {
         let rule = match timing {
             Timing::Once { at } => Rule::Once(*at),
             Timing::At { time, zone: name } => {

@@ -2,25 +2,7 @@
 
 use jiff::tz::{TimeZone, db};
 
-/// The error for an unknown time zone, with the most similar names.
-///
-/// ```
-/// use tool_runtime::schedule::{Timing, TimingError};
-///
-/// let Err(TimingError::Zone(error)) = Timing::at("2027-01-01T09:00", "Europe/Olso") else {
-///     panic!("there is no such zone")
-/// };
-/// assert_eq!(error.nearest[0], "Europe/Oslo");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no time zone `{name}`{}", suggestion(nearest))]
-#[non_exhaustive]
-pub struct UnknownZoneError {
-    /// The name that was given.
-    pub name: String,
-    /// The names that are most similar, best first.
-    pub nearest: Vec<String>,
-}
+use super::TimingError;
 
 /// A time zone and its name.
 pub(crate) struct NamedZone {
@@ -36,14 +18,14 @@ const MAX_SUGGESTIONS: usize = 3;
 
 /// Returns a zone of the database of time zones. The name of the result is in the spelling of the
 /// database.
-pub(crate) fn zone(name: &str) -> Result<NamedZone, UnknownZoneError> {
+pub(crate) fn zone(name: &str) -> Result<NamedZone, TimingError> {
     let name = name.trim();
     match db().get(name) {
         Ok(zone) => {
             let name = zone.iana_name().unwrap_or(name).to_owned();
             Ok(NamedZone { name, zone })
         }
-        Err(_) => Err(UnknownZoneError { name: name.to_owned(), nearest: nearest(name) }),
+        Err(_) => Err(TimingError::Zone { name: name.to_owned(), nearest: nearest(name) }),
     }
 }
 
@@ -65,7 +47,7 @@ fn nearest(name: &str) -> Vec<String> {
     scores.into_iter().take(MAX_SUGGESTIONS).map(|(_, known)| known).collect()
 }
 
-fn suggestion(nearest: &[String]) -> String {
+pub(super) fn suggestion(nearest: &[String]) -> String {
     match nearest {
         [] => ": use a name such as `Europe/Oslo` or `UTC`".into(),
         names => format!("; the nearest are `{}`", names.join("`, `")),

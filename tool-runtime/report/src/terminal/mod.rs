@@ -8,7 +8,7 @@
 //!
 //! Running activities are drawn at the bottom of the screen and redrawn many times a second. A
 //! program that prints there itself, above all one that prints text without a line ending, would
-//! have it overwritten. The [`Writer`] of [`Terminal::writer`] prints above the running activities:
+//! have it overwritten. The writer of [`Terminal::writer`] prints above the running activities:
 //! whole lines are permanent, and an unfinished line is redrawn with the rest. On plain output, the
 //! two alternate line by line.
 
@@ -27,11 +27,12 @@ use std::{env, fmt, thread};
 
 use bars::Bars;
 use display::{Display, Output};
-use tool_core::event::{Event, Observer};
+use tool_core::Event;
+use tool_core::event::Observer;
+use writer::Writer;
 
 pub use approver::TerminalApprover;
 pub use indicatif::ProgressDrawTarget;
-pub use writer::Writer;
 
 /// Interval at which elapsed times are redrawn.
 const TICK: Duration = Duration::from_millis(100);
@@ -164,7 +165,7 @@ impl Terminal {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn writer(&self) -> Writer {
+    pub fn writer(&self) -> impl Write + fmt::Debug + Send + use<> {
         Writer::new(Arc::clone(&self.0))
     }
 

@@ -51,22 +51,9 @@ impl TextDecoder {
     }
 }
 
-/// Writer for the program's own output beside a [`Terminal`](super::Terminal), created by
-/// [`Terminal::writer`](super::Terminal::writer). Dropping it ends the current line.
-///
-/// ```
-/// use std::io::Write;
-/// use tool_runtime::terminal::Terminal;
-///
-/// # fn main() -> std::io::Result<()> {
-/// let terminal = Terminal::plain(std::io::stderr());
-/// let mut output = terminal.writer();
-/// write!(output, "Hel")?;
-/// writeln!(output, "lo!")?;
-/// # Ok(())
-/// # }
-/// ```
-pub struct Writer {
+/// Writer for the program's own output beside a [`Terminal`](super::Terminal). Dropping it ends the
+/// current line.
+pub(super) struct Writer {
     shared: Arc<TerminalState>,
     decoder: TextDecoder,
 }

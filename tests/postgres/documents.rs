@@ -8,9 +8,9 @@ use std::path::Path;
 
 use tool_conformance::documents::{check, check_handles};
 use tool_runtime::agent::session::{SessionStore, SessionWrite};
-use tool_runtime::knowledge::memory::{Fact, Memory, MemoryScope, Remembered};
+use tool_runtime::knowledge::memory::{Fact, Memory, MemoryScope};
 use tool_runtime::knowledge::{
-    DocumentRecord, DocumentStore, DocumentStoreError, IndexedChunk, IndexedDocument,
+    Added, DocumentRecord, DocumentStore, DocumentStoreError, IndexedChunk, IndexedDocument,
     PostgresDocuments, SearchFilter,
 };
 use tool_runtime::store::Postgres;
@@ -75,7 +75,7 @@ async fn memory_keeps_one_fact_of_concurrent_ones() {
     let mut outcomes = [oslo.unwrap(), rome.unwrap()].map(|it| format!("{it:?}"));
     outcomes.sort();
     assert_eq!(outcomes, ["New", "Replaced"]);
-    assert_eq!(first.remember(&ada, Fact::new("Likes tea.")).await.unwrap(), Remembered::New);
+    assert_eq!(first.remember(&ada, Fact::new("Likes tea.")).await.unwrap(), Added::New);
     let facts = second.facts(&ada).await.unwrap();
     assert_eq!((facts.len(), facts.iter().map(|it| it.history.len()).sum::<usize>()), (2, 1));
 }
@@ -298,7 +298,7 @@ async fn altered_documents_are_errors_and_can_be_replaced() {
         let reason = "record of document `one` can't be decoded";
         assert!(error.to_string().starts_with(reason), "{error}");
         let listed = store.list("", "", None, 9).await.unwrap_err();
-        assert!(matches!(listed, DocumentStoreError::CorruptRecord { .. }), "{listed}");
+        assert!(matches!(listed, DocumentStoreError::Corrupt { .. }), "{listed}");
         let ids = store.search_words("fox", &SearchFilter::default(), 9).await.unwrap();
         assert_eq!(store.chunks(&ids).await.is_err(), is_found, "{damage}");
         assert_eq!(store.remove("", &["one"]).await.unwrap(), 1);

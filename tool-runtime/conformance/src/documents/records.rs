@@ -156,7 +156,9 @@ pub(super) async fn expected_records_decide(store: &impl DocumentStore) -> Resul
         match store.put_if(document, expected, most).await {
             Ok(()) => Ok(Ok(())),
             Err(DocumentStoreError::Conflict { .. }) => Ok(Err("a conflict".to_owned())),
-            Err(DocumentStoreError::TenantFull { limit }) => Ok(Err(format!("full at {limit}"))),
+            Err(DocumentStoreError::TenantFull { max_documents }) => {
+                Ok(Err(format!("full at {max_documents}")))
+            }
             Err(error) => Err(failed(RULE)(error)),
         }
     };
@@ -185,7 +187,7 @@ pub(super) async fn expected_records_decide(store: &impl DocumentStore) -> Resul
     ensure_eq(rule, &replaced, &Ok(()))?;
     let two = document("t", "two", &[("banana", [0.6, 0.8])]);
     let full = store.put_if(two.clone(), None, 1).await;
-    let is_full = matches!(full, Err(DocumentStoreError::TenantFull { limit: 1 }));
+    let is_full = matches!(full, Err(DocumentStoreError::TenantFull { max_documents: 1 }));
     ensure_eq(rule, &is_full, &true)?;
     // Documents of other tenants do not count.
     let mut other_tenant = two.clone();

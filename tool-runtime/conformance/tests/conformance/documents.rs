@@ -229,7 +229,7 @@ impl DocumentStore for Defective {
             Defect::LooksAndThenWrites if stored.as_ref() == expected => {
                 let others = self.0.list(tenant, "", None, max_documents.min(99)).await?;
                 if stored.is_none() && others.len() >= max_documents {
-                    return Err(DocumentStoreError::TenantFull { limit: max_documents });
+                    return Err(DocumentStoreError::TenantFull { max_documents });
                 }
                 tokio::task::yield_now().await;
                 self.0.put(vec![document]).await

@@ -24,7 +24,7 @@ const BATCH: usize = 256;
 /// The bytes of documents after which a batch ends: other writers wait for the one of a batch.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// The result of [`Knowledge::add`]: whether the document is new.
+/// The result of adding a document or a fact: whether it is new.
 ///
 /// ```
 /// use tool_runtime::knowledge::{Added, Document, Knowledge, SqliteDocuments};
@@ -43,11 +43,12 @@ const BATCH_BYTES: usize = 4 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Added {
-    /// The document was not stored before.
+    /// The document or the fact was not stored before.
     New,
-    /// A document of the same source was replaced.
+    /// A document of the same source, or a fact about the same subject, was replaced.
     Replaced,
-    /// An equal document was stored already.
+    /// An equal document was stored already, or a fact with the same words, about the same subject
+    /// or also about none.
     Unchanged,
 }
 

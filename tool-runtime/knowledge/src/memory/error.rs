@@ -13,7 +13,7 @@ use crate::KnowledgeError;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
 /// let error = memory.remember(&MemoryScope::user("ada"), Fact::new(" ")).await.unwrap_err();
-/// assert!(matches!(error, MemoryError::Length { len: 1, .. }));
+/// assert!(matches!(error, MemoryError::Length { bytes: 1, .. }));
 /// # Ok(())
 /// # }
 /// ```
@@ -21,30 +21,30 @@ use crate::KnowledgeError;
 #[non_exhaustive]
 pub enum MemoryError {
     /// The fact is empty or too long.
-    #[error("fact has {len} bytes: expected at least one word and at most {limit} bytes")]
+    #[error("fact has {bytes} bytes: expected at least one word and at most {max_bytes} bytes")]
     Length {
         /// The number of bytes of the fact.
-        len: usize,
+        bytes: usize,
         /// The maximum number of bytes of a fact.
-        limit: usize,
+        max_bytes: usize,
     },
     /// The subject of the fact is too long.
-    #[error("subject of the fact has {len} bytes: expected at most {limit} bytes")]
+    #[error("subject of the fact has {bytes} bytes: expected at most {max_bytes} bytes")]
     SubjectLength {
         /// The number of bytes of the subject.
-        len: usize,
+        bytes: usize,
         /// The maximum number of bytes of a subject.
-        limit: usize,
+        max_bytes: usize,
     },
     /// The scope has no room for another fact.
-    #[error("scope of the fact is full: it has {limit} facts; forget one first")]
+    #[error("scope of the fact is full: it has {max_facts} facts; forget one first")]
     Full {
         /// The maximum number of facts of a scope.
-        limit: usize,
+        max_facts: usize,
     },
     /// The metadata of a fact can't be decoded.
     #[error("metadata of fact `{id}` can't be decoded: forget the fact, and remember it again")]
-    CorruptRecord {
+    Corrupt {
         /// The id of the fact.
         id: String,
     },

@@ -86,24 +86,6 @@ impl Fact {
     }
 }
 
-/// The result of [`Memory::remember`](super::Memory::remember): whether the fact is new.
-///
-/// ```
-/// use tool_runtime::knowledge::memory::Remembered;
-///
-/// assert_ne!(Remembered::New, Remembered::Known);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Remembered {
-    /// The fact was not known before.
-    New,
-    /// The fact replaced another one about the same subject.
-    Replaced,
-    /// A fact with the same words was known already, about the same subject or also about none.
-    Known,
-}
-
 /// A stored fact, with its id, time and history.
 ///
 /// ```
@@ -163,7 +145,7 @@ impl StoredFact {
 
     /// Reads the metadata that [`metadata_of`] wrote.
     pub(super) fn new(id: &str, metadata: &Map<String, Value>) -> Result<Self, MemoryError> {
-        let damaged = || MemoryError::CorruptRecord { id: id.to_owned() };
+        let damaged = || MemoryError::Corrupt { id: id.to_owned() };
         let text = |name: &str| metadata.get(name)?.as_str().map(str::to_owned);
         let earlier = |value: &Value| {
             let text = value.get("text")?.as_str()?.to_owned();

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tool_core::agent::ModelHook;
 use tool_core::drivers::PreparedRequest;
-use tool_core::message::Message;
-use tool_core::{RunContext, Untrusted, async_trait};
+use tool_core::{Message, RunContext, Untrusted, async_trait};
 
 use super::Memory;
 use super::scope::MemoryScope;
@@ -22,27 +21,8 @@ const LINE_BREAKS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028
 const MAX_NAMED: usize = 5;
 
 /// Hook that offers the newest facts to the model, created by [`Memory::hook`].
-///
-/// Each request of a run contains, after its system messages, the facts that were stored when the
-/// run began, so that model providers can cache the prefix of the prompt. The facts are sent as
-/// untrusted text, and are not part of the transcript. If facts can't be read, the run continues
-/// with the others, and a [warning](tool_core::event::ModelEvent::HookWarning) is emitted.
-///
-/// ```
-/// use tool_runtime::knowledge::SqliteDocuments;
-/// use tool_runtime::knowledge::memory::{Memory, MemoryHook};
-/// use tool_runtime::store::Sqlite;
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
-/// let hook: MemoryHook = memory.hook(2_000);
-/// # drop(hook);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug)]
-pub struct MemoryHook {
+pub(super) struct MemoryHook {
     memory: Memory,
     max_bytes: usize,
     /// The facts of the newest runs.

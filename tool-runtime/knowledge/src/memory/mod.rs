@@ -14,21 +14,23 @@ mod hook;
 mod scope;
 mod tools;
 
+use std::fmt;
 use std::time::SystemTime;
 
 use serde_json::Value;
+use tool_core::agent::ModelHook;
 use tool_core::models::Embedder;
 
 pub use error::MemoryError;
-pub use fact::{EarlierFact, Fact, Remembered, StoredFact};
-pub use hook::MemoryHook;
+pub use fact::{EarlierFact, Fact, StoredFact};
 pub use scope::MemoryScope;
 
 use crate::{
-    Document, DocumentStore, DocumentStoreError, IndexedDocument, Knowledge, KnowledgeError,
+    Added, Document, DocumentStore, DocumentStoreError, IndexedDocument, Knowledge, KnowledgeError,
     SearchFilter,
 };
 use fact::{MAX_SUBJECT, MAX_TEXT, metadata_of};
+use hook::MemoryHook;
 
 /// The most facts of a scope.
 const MAX_FACTS: usize = 1_000;
@@ -45,8 +47,8 @@ const MAX_CONFLICTS: usize = 100;
 /// the program sets. A model can't reach the facts of another user, session or agent.
 ///
 /// ```
-/// use tool_runtime::knowledge::SqliteDocuments;
-/// use tool_runtime::knowledge::memory::{Fact, Memory, MemoryScope, Remembered};
+/// use tool_runtime::knowledge::memory::{Fact, Memory, MemoryScope};
+/// use tool_runtime::knowledge::{Added, SqliteDocuments};
 /// use tool_runtime::store::Sqlite;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -55,7 +57,7 @@ const MAX_CONFLICTS: usize = 100;
 /// let ada = MemoryScope::user("ada");
 /// memory.remember(&ada, Fact::new("Lives in Oslo.").about("home city")).await?;
 /// let moved = Fact::new("Lives in Lima.").about("home city");
-/// assert_eq!(memory.remember(&ada, moved).await?, Remembered::Replaced);
+/// assert_eq!(memory.remember(&ada, moved).await?, Added::Replaced);
 ///
 /// let facts = memory.facts(&ada).await?;
 /// assert_eq!(facts[0].text, "Lives in Lima.");
@@ -99,33 +101,31 @@ impl Memory {
     /// - [`MemoryError::Length`] if the fact is empty or has more than 1,000 bytes.
     /// - [`MemoryError::SubjectLength`] if its subject has more than 200 bytes.
     /// - [`MemoryError::Full`] if the scope has 1,000 facts.
-    /// - [`MemoryError::CorruptRecord`] if the fact that it would replace can't be decoded.
+    /// - [`MemoryError::Corrupt`] if the fact that it would replace can't be decoded.
     /// - [`MemoryError::Knowledge`] if the store or the embedder fails.
     ///
     /// ```
-    /// use tool_runtime::knowledge::SqliteDocuments;
-    /// use tool_runtime::knowledge::memory::{Fact, Memory, MemoryScope, Remembered};
+    /// use tool_runtime::knowledge::memory::{Fact, Memory, MemoryScope};
+    /// use tool_runtime::knowledge::{Added, SqliteDocuments};
     /// use tool_runtime::store::Sqlite;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
     /// let ada = MemoryScope::user("ada");
-    /// assert_eq!(memory.remember(&ada, Fact::new("Likes tea.")).await?, Remembered::New);
-    /// assert_eq!(memory.remember(&ada, Fact::new("likes tea")).await?, Remembered::Known);
+    /// assert_eq!(memory.remember(&ada, Fact::new("Likes tea.")).await?, Added::New);
+    /// assert_eq!(memory.remember(&ada, Fact::new("likes tea")).await?, Added::Unchanged);
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn remember(
-        &self,
-        scope: &MemoryScope,
-        fact: Fact,
-    ) -> Result<Remembered, MemoryError> {
+    pub async fn remember(&self, scope: &MemoryScope, fact: Fact) -> Result<Added, MemoryError> {
         if fact.text.trim().is_empty() || fact.text.len() > MAX_TEXT {
-            return Err(MemoryError::Length { len: fact.text.len(), limit: MAX_TEXT });
+            return Err(MemoryError::Length { bytes: fact.text.len(), max_bytes: MAX_TEXT });
         }
-        if let Some(len) = fact.about.as_ref().map(String::len).filter(|len| *len > MAX_SUBJECT) {
-            return Err(MemoryError::SubjectLength { len, limit: MAX_SUBJECT });
+        let subject_bytes = fact.about.as_ref().map_or(0, String::len);
+        if subject_bytes > MAX_SUBJECT {
+            let (bytes, max_bytes) = (subject_bytes, MAX_SUBJECT);
+            return Err(MemoryError::SubjectLength { bytes, max_bytes });
         }
         let (tenant, id) = (scope.tenant(), fact.id());
         let store = self.knowledge.store();
@@ -136,11 +136,11 @@ impl Memory {
             let stored = store.find(&tenant, &[&id]).await.map_err(store_error)?.remove(&id);
             let earlier = stored.as_ref().map(StoredFact::of_record).transpose()?;
             if earlier.as_ref().is_some_and(|earlier| earlier.has_words_of(&fact.text)) {
-                return Ok(Remembered::Known);
+                return Ok(Added::Unchanged);
             }
             let (remembered, history) = match earlier {
-                Some(earlier) => (Remembered::Replaced, earlier.into_history()),
-                None => (Remembered::New, Vec::new()),
+                Some(earlier) => (Added::Replaced, earlier.into_history()),
+                None => (Added::New, Vec::new()),
             };
             let mut document = match indexed.take() {
                 Some(document) => document,
@@ -153,8 +153,8 @@ impl Memory {
                     conflicts += 1;
                     indexed = Some(document);
                 }
-                Err(DocumentStoreError::TenantFull { limit }) => {
-                    return Err(MemoryError::Full { limit });
+                Err(DocumentStoreError::TenantFull { max_documents }) => {
+                    return Err(MemoryError::Full { max_facts: max_documents });
                 }
                 Err(error) => return Err(store_error(error)),
             }
@@ -175,7 +175,7 @@ impl Memory {
     /// Returns the facts of several scopes that match a query best, best first.
     ///
     /// # Errors
-    /// - [`MemoryError::CorruptRecord`] if one of these facts can't be decoded.
+    /// - [`MemoryError::Corrupt`] if one of these facts can't be decoded.
     /// - [`MemoryError::Knowledge`] if the store or the embedder fails.
     ///
     /// ```
@@ -200,7 +200,7 @@ impl Memory {
         limit: usize,
     ) -> Result<Vec<StoredFact>, MemoryError> {
         let found = self.recall_each(scopes, query, limit).await?;
-        let corrupt = |damaged: DamagedFact| MemoryError::CorruptRecord { id: damaged.id };
+        let corrupt = |damaged: DamagedFact| MemoryError::Corrupt { id: damaged.id };
         found.into_iter().map(|found| found.fact.map_err(corrupt)).collect()
     }
 
@@ -219,7 +219,7 @@ impl Memory {
                 match self.knowledge.search(query, &filter, limit).await.map_err(memory_error) {
                     Ok(passages) => passages,
                     // First, because the others of the scope can't be found.
-                    Err(MemoryError::CorruptRecord { id }) => {
+                    Err(MemoryError::Corrupt { id }) => {
                         let fact = Err(DamagedFact { id, text: None });
                         found.push((f32::INFINITY, FoundFact { owner, fact }));
                         continue;
@@ -242,7 +242,7 @@ impl Memory {
     /// Returns all facts of a scope, the newest first.
     ///
     /// # Errors
-    /// - [`MemoryError::CorruptRecord`] if a fact of the scope can't be decoded.
+    /// - [`MemoryError::Corrupt`] if a fact of the scope can't be decoded.
     /// - [`MemoryError::Knowledge`] if the store fails.
     ///
     /// ```
@@ -261,7 +261,7 @@ impl Memory {
         let (facts, corrupt) = self.readable_facts(scope).await?;
         match corrupt.into_iter().next() {
             None => Ok(facts),
-            Some(id) => Err(MemoryError::CorruptRecord { id }),
+            Some(id) => Err(MemoryError::Corrupt { id }),
         }
     }
 
@@ -314,6 +314,12 @@ impl Memory {
     /// message of at most `max_bytes`. The notice and the tags that mark the facts as untrusted
     /// take about 220 of them.
     ///
+    /// Each request of a run contains, after its system messages, the facts that were stored when
+    /// the run began, so that model providers can cache the prefix of the prompt. The facts are
+    /// sent as untrusted text, and are not part of the transcript. If facts can't be read, the run
+    /// continues with the others, and a [warning](tool_core::event::ModelEvent::HookWarning) is
+    /// emitted.
+    ///
     /// ```
     /// use tool_runtime::agent::Prompt;
     /// use tool_runtime::knowledge::SqliteDocuments;
@@ -333,7 +339,7 @@ impl Memory {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn hook(&self, max_bytes: usize) -> MemoryHook {
+    pub fn hook(&self, max_bytes: usize) -> impl ModelHook + fmt::Debug + use<> {
         MemoryHook::new(self.clone(), max_bytes)
     }
 }
@@ -356,8 +362,8 @@ struct DamagedFact {
 /// Converts an error of a search or a change.
 fn memory_error(error: KnowledgeError) -> MemoryError {
     match error {
-        KnowledgeError::Store(DocumentStoreError::CorruptRecord { source_name }) => {
-            MemoryError::CorruptRecord { id: source_name }
+        KnowledgeError::Store(DocumentStoreError::Corrupt { source_name }) => {
+            MemoryError::Corrupt { id: source_name }
         }
         error => MemoryError::Knowledge(error),
     }

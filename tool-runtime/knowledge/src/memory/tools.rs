@@ -7,9 +7,10 @@ use tool_core::{
 };
 
 use super::error::MemoryError;
-use super::fact::{Fact, Remembered};
+use super::fact::Fact;
 use super::scope::MemoryScope;
 use super::{DamagedFact, FoundFact, Memory};
+use crate::Added;
 use crate::KnowledgeError;
 
 /// The owner of a fact.
@@ -45,9 +46,9 @@ impl Memory {
         fact.about = about;
         fact.learned_from = ctx.run_context().session().map(str::to_owned);
         Ok(match self.remember(&scope, fact).await.map_err(tool_error)? {
-            Remembered::New => "Remembered.",
-            Remembered::Replaced => "Remembered; it replaces the earlier fact about this subject.",
-            Remembered::Known => "This fact is known already.",
+            Added::New => "Remembered.",
+            Added::Replaced => "Remembered; it replaces the earlier fact about this subject.",
+            Added::Unchanged => "This fact is known already.",
         }
         .to_owned())
     }
@@ -141,7 +142,7 @@ fn tool_error(error: MemoryError) -> ToolError {
         | MemoryError::Full { .. } => {
             ToolError::new(ToolErrorKind::ExecutionFailed, format!("The {error}."))
         }
-        MemoryError::CorruptRecord { id } => {
+        MemoryError::Corrupt { id } => {
             let text = format!("The stored fact `{id}` is damaged: call `forget` with it first.");
             ToolError::new(ToolErrorKind::ExecutionFailed, text)
         }

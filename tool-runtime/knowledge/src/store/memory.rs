@@ -180,7 +180,7 @@ impl DocumentStore for MemoryDocuments {
             return Err(DocumentStoreError::Conflict { source_name: source.clone() });
         }
         if stored.is_none() && tenants.of_tenant(tenant).count() >= max_documents {
-            return Err(DocumentStoreError::TenantFull { limit: max_documents });
+            return Err(DocumentStoreError::TenantFull { max_documents });
         }
         tenants.put(document);
         Ok(())

@@ -211,7 +211,7 @@ pub enum DocumentStoreError {
     #[error(
         "record of document `{source_name}` can't be decoded: remove the document, and add it again"
     )]
-    CorruptRecord {
+    Corrupt {
         /// The source of the document.
         source_name: String,
     },
@@ -224,10 +224,10 @@ pub enum DocumentStoreError {
         source_name: String,
     },
     /// The tenant has no room for another document.
-    #[error("tenant has {limit} documents, and no room for another; remove one first")]
+    #[error("tenant has {max_documents} documents, and no room for another; remove one first")]
     TenantFull {
-        /// The most documents of the tenant.
-        limit: usize,
+        /// The maximum number of documents of the tenant.
+        max_documents: usize,
     },
     /// A vector has a component that can't be indexed. Nothing has changed.
     #[error(

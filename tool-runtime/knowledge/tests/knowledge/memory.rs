@@ -4,10 +4,8 @@ use tool_runtime::agent::Prompt;
 use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::dispatch::{Batch, RunInfo};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder};
-use tool_runtime::knowledge::memory::{
-    Fact, Memory, MemoryError, MemoryScope, Remembered, StoredFact,
-};
-use tool_runtime::knowledge::{Document, Knowledge, SearchFilter, SqliteDocuments};
+use tool_runtime::knowledge::memory::{Fact, Memory, MemoryError, MemoryScope, StoredFact};
+use tool_runtime::knowledge::{Added, Document, Knowledge, SearchFilter, SqliteDocuments};
 use tool_runtime::models::TestEmbedder;
 use tool_runtime::store::Sqlite;
 use tool_runtime::store::rusqlite::Connection;
@@ -68,22 +66,22 @@ async fn run_call(memory: &Memory, user: Option<&str>, tool: &str, arguments: &s
 async fn same_words_are_one_fact() {
     let memory = memory().await;
     for (text, expected) in [
-        ("Likes green tea.", Remembered::New),
-        ("likes GREEN tea", Remembered::Known),
-        ("Likes tea that is green.", Remembered::New),
-        ("日本語", Remembered::New),
-        ("日本", Remembered::New),
-        ("!", Remembered::New),
-        ("?", Remembered::New),
-        ("Owes 5", Remembered::New),
-        ("Owes -5", Remembered::New),
-        ("Owes .5", Remembered::New),
-        ("Owes 5%", Remembered::New),
-        ("Writes C", Remembered::New),
-        ("Writes C++", Remembered::New),
-        ("writes \"C++\"!", Remembered::Known),
-        ("Sent 👍", Remembered::New),
-        ("Sent 👎", Remembered::New),
+        ("Likes green tea.", Added::New),
+        ("likes GREEN tea", Added::Unchanged),
+        ("Likes tea that is green.", Added::New),
+        ("日本語", Added::New),
+        ("日本", Added::New),
+        ("!", Added::New),
+        ("?", Added::New),
+        ("Owes 5", Added::New),
+        ("Owes -5", Added::New),
+        ("Owes .5", Added::New),
+        ("Owes 5%", Added::New),
+        ("Writes C", Added::New),
+        ("Writes C++", Added::New),
+        ("writes \"C++\"!", Added::Unchanged),
+        ("Sent 👍", Added::New),
+        ("Sent 👎", Added::New),
     ] {
         assert_eq!(memory.remember(&ada(), Fact::new(text)).await.unwrap(), expected, "{text}");
     }
@@ -94,13 +92,13 @@ async fn same_words_are_one_fact() {
 async fn signs_distinguish_facts_and_subjects() {
     let memory = memory().await;
     for (subject, text, expected) in [
-        ("language", "C", Remembered::New),
-        ("Language:", "C++", Remembered::Replaced),
-        ("C style", "Uses tabs.", Remembered::New),
-        ("C++ style", "Uses spaces.", Remembered::New),
-        ("home city", "Oslo", Remembered::New),
-        ("Home_City", "Lima", Remembered::Replaced),
-        ("(home-city)", "lima.", Remembered::Known),
+        ("language", "C", Added::New),
+        ("Language:", "C++", Added::Replaced),
+        ("C style", "Uses tabs.", Added::New),
+        ("C++ style", "Uses spaces.", Added::New),
+        ("home city", "Oslo", Added::New),
+        ("Home_City", "Lima", Added::Replaced),
+        ("(home-city)", "lima.", Added::Unchanged),
     ] {
         let fact = Fact::new(text).about(subject);
         assert_eq!(memory.remember(&ada(), fact).await.unwrap(), expected, "{subject} {text}");
@@ -147,7 +145,7 @@ async fn concurrent_facts_about_a_subject_are_all_in_its_history() {
         tasks.spawn(async move { memory.remember(&ada(), fact).await.unwrap() });
     }
     let results = tasks.join_all().await;
-    assert_eq!(results.iter().filter(|it| **it == Remembered::New).count(), 1, "{results:?}");
+    assert_eq!(results.iter().filter(|it| **it == Added::New).count(), 1, "{results:?}");
     let facts = handles[0].facts(&ada()).await.unwrap();
     assert_eq!(facts.len(), 1);
     let earlier = facts[0].history.iter().map(|fact| fact.text.clone());
@@ -172,9 +170,10 @@ async fn concurrent_facts_do_not_exceed_the_limit_of_a_scope() {
         tasks.spawn(async move { memory.remember(&ada(), fact).await });
     }
     let results = tasks.join_all().await;
-    let count = results.iter().filter(|it| matches!(it, Ok(Remembered::New))).count();
+    let count = results.iter().filter(|it| matches!(it, Ok(Added::New))).count();
     assert_eq!(count, 5, "{results:?}");
-    let full = results.iter().filter(|it| matches!(it, Err(MemoryError::Full { limit: 1_000 })));
+    let full =
+        results.iter().filter(|it| matches!(it, Err(MemoryError::Full { max_facts: 1_000 })));
     assert_eq!(full.count(), 15);
 }
 
@@ -220,13 +219,16 @@ async fn limits_are_errors_that_say_what_to_do() {
     let memory = memory().await;
     for (text, len) in [(String::new(), 0), ("x".repeat(1_001), 1_001)] {
         let error = memory.remember(&ada(), Fact::new(text)).await.unwrap_err();
-        assert!(matches!(error, MemoryError::Length { len: found, .. } if found == len), "{error}");
+        assert!(
+            matches!(error, MemoryError::Length { bytes: found, .. } if found == len),
+            "{error}"
+        );
     }
     let long = Fact::new("Oslo").about("x".repeat(201));
     let error = memory.remember(&ada(), long).await.unwrap_err();
-    assert!(matches!(error, MemoryError::SubjectLength { len: 201, .. }), "{error}");
+    assert!(matches!(error, MemoryError::SubjectLength { bytes: 201, .. }), "{error}");
     let longest = Fact::new("x ".repeat(500)).about("y".repeat(200));
-    assert_eq!(memory.remember(&ada(), longest).await.unwrap(), Remembered::New);
+    assert_eq!(memory.remember(&ada(), longest).await.unwrap(), Added::New);
     assert_eq!(memory.recall(&[ada()], "x", 9).await.unwrap().len(), 1);
     assert!(memory.forget(&ada(), &memory.facts(&ada()).await.unwrap()[0].id).await.unwrap());
     for number in 0..1_000 {
@@ -235,7 +237,7 @@ async fn limits_are_errors_that_say_what_to_do() {
     let error = memory.remember(&ada(), Fact::new("One more")).await.unwrap_err();
     assert!(matches!(error, MemoryError::Full { .. }), "{error}");
     let known = memory.remember(&ada(), Fact::new("fact 7")).await.unwrap();
-    assert_eq!(known, Remembered::Known);
+    assert_eq!(known, Added::Unchanged);
 }
 
 #[tokio::test]
@@ -338,7 +340,7 @@ async fn damaged_facts_are_reported_and_the_others_are_offered() {
         documents.add(damaged).await.unwrap();
     }
     let error = memory.facts(&ada()).await.unwrap_err();
-    assert!(matches!(error, MemoryError::CorruptRecord { .. }), "{error}");
+    assert!(matches!(error, MemoryError::Corrupt { .. }), "{error}");
 
     let (requests, recorder) = (Arc::default(), Recorder::new(100));
     let script = ScriptedModel::new(["One.", "Two."].map(ChatReply::text));
@@ -403,7 +405,7 @@ async fn fact_whose_record_is_damaged_is_named_until_it_is_forgotten() {
     assert_eq!(Connection::open(&path).unwrap().execute(damage, [&id]).unwrap(), 1);
 
     let error = memory.facts(&ada()).await.unwrap_err();
-    assert!(matches!(&error, MemoryError::CorruptRecord { id: found } if *found == id), "{error}");
+    assert!(matches!(&error, MemoryError::Corrupt { id: found } if *found == id), "{error}");
     let recalled = run_call(&memory, Some("ada"), "recall", r#"{"query": "tea"}"#).await;
     let named =
         format!("id: {id} | scope: user | error: this fact is damaged, and hides the others");

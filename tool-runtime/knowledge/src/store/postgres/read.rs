@@ -94,7 +94,7 @@ fn metadata(row: &Row, column: usize) -> Option<Map<String, Value>> {
 }
 
 fn corrupt(source: &[u8]) -> DocumentStoreError {
-    DocumentStoreError::CorruptRecord { source_name: String::from_utf8_lossy(source).into_owned() }
+    DocumentStoreError::Corrupt { source_name: String::from_utf8_lossy(source).into_owned() }
 }
 
 pub(super) async fn vectors(

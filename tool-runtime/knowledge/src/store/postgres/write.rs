@@ -45,7 +45,7 @@ pub(super) async fn put_if(
         let limit = i64::try_from(max_documents).unwrap_or(i64::MAX);
         let count: i64 = transaction.query_one(&count, &[&id, &limit]).await?.try_get(0)?;
         if count >= limit {
-            return Ok(Err(DocumentStoreError::TenantFull { limit: max_documents }));
+            return Ok(Err(DocumentStoreError::TenantFull { max_documents }));
         }
     }
     Ok(Ok(replace(transaction, id, std::slice::from_ref(document)).await?))

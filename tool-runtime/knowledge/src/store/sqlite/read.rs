@@ -63,7 +63,7 @@ fn record(row: &Row<'_>) -> Found<DocumentRecord> {
     let digest: Vec<u8> = row.get(2)?;
     let metadata: String = row.get(4)?;
     let (Ok(digest), Ok(metadata)) = (Digest::try_from(digest), decode(&metadata)) else {
-        return Ok(Err(DocumentStoreError::CorruptRecord { source_name: source }));
+        return Ok(Err(DocumentStoreError::Corrupt { source_name: source }));
     };
     let embedder = row.get(3)?;
     Ok(Ok(DocumentRecord { tenant: row.get(0)?, source, digest, embedder, metadata }))
@@ -113,7 +113,7 @@ pub(super) fn chunks(transaction: &Transaction<'_>, ids: &[i64]) -> Found<Vec<St
             None => {}
             Some(Ok(chunk)) => chunks.push(chunk),
             Some(Err(source_name)) => {
-                return Ok(Err(DocumentStoreError::CorruptRecord { source_name }));
+                return Ok(Err(DocumentStoreError::Corrupt { source_name }));
             }
         }
     }

@@ -102,7 +102,7 @@ pub(super) fn put_if(
         let limit = number(max_documents);
         let count: i64 = transaction.query_row(select, (tenant, limit), |row| row.get(0))?;
         if count >= limit {
-            return Ok(Err(DocumentStoreError::TenantFull { limit: max_documents }));
+            return Ok(Err(DocumentStoreError::TenantFull { max_documents }));
         }
     }
     put(transaction, std::slice::from_ref(document)).map(Ok)

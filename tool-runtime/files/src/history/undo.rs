@@ -1,7 +1,8 @@
 //! Undoes the changes of a turn.
 
-use std::fmt;
+use std::error::Error;
 use std::sync::PoisonError;
+use std::{fmt, io};
 
 use tool_core::event::RunId;
 
@@ -10,7 +11,7 @@ use crate::Files;
 use crate::change::atomic::{self, ChangeError, load};
 use crate::change::{Workspace, change_error};
 use crate::path::RelativePath;
-use crate::root::Kind;
+use crate::root::{FileError, Kind};
 use crate::state::FileState;
 
 /// The reason why a turn was not undone, or only in part.
@@ -50,17 +51,17 @@ pub enum UndoError {
     Failed {
         /// The path of the file.
         path: String,
-        /// The reason why it was not restored.
-        reason: String,
+        /// The error of the file system, or the reason for which the file was not replaced.
+        source: io::Error,
     },
 }
 
 impl fmt::Display for UndoError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Self::Failed { path, reason } = self {
+        if let Self::Failed { path, source } = self {
             return write!(
                 f,
-                "turn was undone in part: {path}: {reason}; later changes of the turn were undone, \
+                "turn was undone in part: {path}: {source}; later changes of the turn were undone, \
                  earlier ones were not"
             );
         }
@@ -79,7 +80,16 @@ impl fmt::Display for UndoError {
     }
 }
 
-impl std::error::Error for UndoError {}
+impl Error for UndoError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Failed { source, .. } => Some(source),
+            Self::NoChanges { .. } | Self::ContentsUnavailable { .. } | Self::Changed { .. } => {
+                None
+            }
+        }
+    }
+}
 
 impl Files {
     /// Restores the files that a turn changed, and returns their paths.
@@ -177,9 +187,12 @@ impl Workspace {
                 (path, self.restore(path, before.as_ref(), after.as_ref()))
             }
         };
-        result.map_err(|error| UndoError::Failed {
-            path: path.as_str().to_owned(),
-            reason: change_error(path, error).text().to_owned(),
+        result.map_err(|error| {
+            let source = match error {
+                ChangeError::Io(error) | ChangeError::File(FileError::System(error)) => error,
+                other => io::Error::other(change_error(path, other).text()),
+            };
+            UndoError::Failed { path: path.as_str().to_owned(), source }
         })
     }
 

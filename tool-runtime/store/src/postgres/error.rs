@@ -149,10 +149,14 @@ impl Failure {
     }
 
     pub(super) fn text(&self) -> String {
+        chain(self.source())
+    }
+
+    pub(super) fn source(&self) -> &(dyn Error + 'static) {
         match self {
-            Self::Session(error) => chain(error),
-            Self::Statement(error) => chain(error),
-            Self::Pool(error) => chain(error),
+            Self::Session(error) => error,
+            Self::Statement(error) => error,
+            Self::Pool(error) => error,
         }
     }
 

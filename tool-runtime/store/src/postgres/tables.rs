@@ -83,12 +83,15 @@ impl fmt::Debug for PostgresTables {
 /// convert into it.
 ///
 /// ```
+/// use std::error::Error;
+///
 /// use tool_runtime::store::PostgresError;
 /// use tool_runtime::store::deadpool_postgres::PoolError;
 ///
 /// let error = PostgresError::from(PoolError::Closed);
 /// assert!(error.is_transient());
 /// assert_eq!(error.to_string(), "database operation failed: Pool has been closed");
+/// assert!(error.source().is_some_and(|source| source.is::<PoolError>()));
 /// ```
 #[derive(Debug)]
 pub struct PostgresError(Failure);
@@ -114,7 +117,11 @@ impl fmt::Display for PostgresError {
     }
 }
 
-impl Error for PostgresError {}
+impl Error for PostgresError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(self.0.source())
+    }
+}
 
 impl From<tokio_postgres::Error> for PostgresError {
     fn from(error: tokio_postgres::Error) -> Self {

@@ -65,7 +65,7 @@ async fn size_of_the_body_is_limited() {
     let transport = ReqwestTransport::new();
     let endless = transport.send(&request).await.unwrap();
     let error = endless.body.read_to_end(10_000).await.unwrap_err();
-    assert!(matches!(error, TransportError::BodyTooLong { limit: 10_000, .. }), "{error:?}");
+    assert!(matches!(error, TransportError::BodyTooLong { max_bytes: 10_000, .. }), "{error:?}");
     let complete = transport.send(&request).await.unwrap();
     assert_eq!(complete.body.read_to_end(4).await.unwrap(), b"four");
 }

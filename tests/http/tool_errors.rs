@@ -49,7 +49,7 @@ fn kind_of_an_error_follows_its_sources() {
         (Box::new(TransportError::Connection("gone".into())), true),
         (Box::new(TransportError::Timeout { limit }), true),
         (Box::new(TransportError::Setup("no certificates".into())), false),
-        (Box::new(TransportError::BodyTooLong { limit: 7 }), false),
+        (Box::new(TransportError::BodyTooLong { max_bytes: 7 }), false),
         (Box::new(refused()), true),
         (Box::new(io::Error::from(ConnectionReset)), true),
         (Box::new(io::Error::from(TimedOut)), true),

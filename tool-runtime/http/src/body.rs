@@ -128,7 +128,7 @@ impl HttpBody {
         let mut bytes = Vec::new();
         while let Some(chunk) = self.next().await? {
             if bytes.len() + chunk.len() > max_bytes {
-                return Err(TransportError::BodyTooLong { limit: max_bytes });
+                return Err(TransportError::BodyTooLong { max_bytes });
             }
             bytes.extend_from_slice(&chunk);
         }

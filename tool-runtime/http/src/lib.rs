@@ -185,10 +185,10 @@ pub enum TransportError {
         limit: Duration,
     },
     /// The body is longer than its reader accepts.
-    #[error("response body too long: more than {limit} bytes")]
+    #[error("response body too long: more than {max_bytes} bytes")]
     BodyTooLong {
-        /// The limit in bytes.
-        limit: usize,
+        /// The maximum number of bytes.
+        max_bytes: usize,
     },
     /// The replayed recording contains no response to this request.
     #[error("{0}")]

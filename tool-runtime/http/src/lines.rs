@@ -71,7 +71,7 @@ impl LineDecoder {
         if self.partial.len() + bytes.len() > self.max_bytes {
             self.partial = Vec::new();
             self.is_skipping = true;
-            self.complete.push_back(Err(MessageSizeError { limit: self.max_bytes }));
+            self.complete.push_back(Err(MessageSizeError { max_bytes: self.max_bytes }));
             return;
         }
         self.partial.extend_from_slice(bytes);

@@ -11,11 +11,11 @@
 /// assert_eq!(error.to_string(), "message too long: more than 4 bytes");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("message too long: more than {limit} bytes")]
+#[error("message too long: more than {max_bytes} bytes")]
 #[non_exhaustive]
 pub struct MessageSizeError {
-    /// The limit in bytes.
-    pub limit: usize,
+    /// The maximum number of bytes.
+    pub max_bytes: usize,
 }
 
 /// Returns the text of bytes and whether it is a copy in which invalid UTF-8 was replaced.

@@ -188,7 +188,7 @@ impl SseDecoder {
         if event_bytes + bytes.len() > self.max_bytes {
             (self.line, self.name, self.data, self.id) = (vec![b'.'], Vec::new(), Vec::new(), None);
             self.is_skipping = true;
-            self.complete.push_back(Err(MessageSizeError { limit: self.max_bytes }));
+            self.complete.push_back(Err(MessageSizeError { max_bytes: self.max_bytes }));
             return;
         }
         self.line.extend_from_slice(bytes);

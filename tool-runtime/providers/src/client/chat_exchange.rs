@@ -13,8 +13,8 @@ use crate::connection::frames::Frames;
 use crate::connection::off_thread::{self, DeltaBuffer};
 use crate::connection::work_budget::WorkBudget;
 use tool_core::__workspace::emit_reply;
-use tool_core::message::AssistantPart;
-use tool_core::models::{ChatReply, Delta, DeltaSink, ModelError, WireNames};
+use tool_core::models::{DeltaSink, WireNames};
+use tool_core::{AssistantPart, ChatReply, Delta, ModelError};
 use tool_http::{Headers, HttpResponse};
 
 /// The time to wait for the end of a connection after the whole reply was received.
@@ -68,7 +68,7 @@ impl<C: Codec> ChatExchange<'_, C> {
             budget.spend(0).await;
             let messages = frames.push(&chunk);
             let messages =
-                messages.map_err(|error| self.http.too_long(error.limit, &chunk, &headers))?;
+                messages.map_err(|error| self.http.too_long(error.max_bytes, &chunk, &headers))?;
             // Frames may each be short and never end.
             if received > MAX_STREAM_BYTES {
                 return Err(self.http.too_long(MAX_STREAM_BYTES, &chunk, &headers));

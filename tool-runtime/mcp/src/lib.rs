@@ -23,10 +23,14 @@ pub mod guide;
 mod lines;
 #[cfg(any(feature = "client-stdio", feature = "server-stdio"))]
 mod log_level;
+#[cfg(any(feature = "client-stdio", feature = "server-stdio"))]
+mod meta;
 #[cfg(feature = "server-stdio")]
 pub mod server;
 
 #[cfg(any(feature = "client-stdio", feature = "server-stdio"))]
 pub use log_level::LogLevel;
+#[cfg(any(feature = "client-stdio", feature = "server-stdio"))]
+pub use meta::Meta;
 #[cfg(feature = "server-stdio")]
-pub use server::McpServer;
+pub use server::mcp_server::McpServer;

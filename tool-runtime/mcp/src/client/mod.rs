@@ -45,7 +45,7 @@ mod trust;
 mod wire;
 
 pub use builder::McpClient;
-pub use calls::metadata::{CallMeta, result_meta};
+pub use calls::metadata::result_meta;
 pub use connection::McpConnection;
 pub use error::McpError;
 pub use events::McpEvent;

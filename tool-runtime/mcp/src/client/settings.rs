@@ -12,7 +12,8 @@ use super::limits::{ListLimits, ResultLimits};
 use super::pins::PinStore;
 use super::trust::Trust;
 use crate::LogLevel;
-use crate::client::calls::metadata::{CallMeta, CallMetaHook};
+use crate::Meta;
+use crate::client::calls::metadata::CallMetaHook;
 use crate::client::questions::elicitation::ElicitationHandler;
 use crate::client::questions::roots::named_root;
 use crate::client::questions::sampling::Sampling;
@@ -181,24 +182,24 @@ impl McpClient {
     /// the [metadata](ToolContext::metadata) of the run and the
     /// [extensions](ToolContext::get). It must not block. It is called for each attempt, and again
     /// when the server receives an answer that it asked for. If a key of the metadata is
-    /// [reserved](CallMeta), the call fails without being sent.
+    /// [reserved](Meta), the call fails without being sent.
     ///
     /// ```
-    /// use tool_runtime::mcp::{CallMeta, McpClient};
+    /// use tool_runtime::mcp::{McpClient, Meta};
     ///
     /// struct User(String);
     ///
     /// let client = McpClient::stdio("my-server").call_meta(|_tool, ctx| {
     ///     match ctx.get::<User>() {
-    ///         Some(User(name)) => CallMeta::new().with("example.com/user", name.as_str()),
-    ///         None => CallMeta::new(),
+    ///         Some(User(name)) => Meta::new().with("example.com/user", name.as_str()),
+    ///         None => Meta::new(),
     ///     }
     /// });
     /// # let _ = client;
     /// ```
     pub fn call_meta(
         mut self,
-        meta: impl Fn(&str, &ToolContext) -> CallMeta + Send + Sync + 'static,
+        meta: impl Fn(&str, &ToolContext) -> Meta + Send + Sync + 'static,
     ) -> Self {
         self.options.call_meta = CallMetaHook::new(meta);
         self

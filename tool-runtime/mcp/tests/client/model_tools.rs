@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use tool_mcp::McpConnections;
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::{
-    Dispatcher, Policy, Registry, ToolCall, ToolErrorKind, ToolExecution, async_trait,
+    Dispatcher, Policy, Registry, RunContext, ToolCall, ToolErrorKind, ToolExecution, async_trait,
 };
 
 use crate::server::names;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tool_mcp::server::{McpRequest, ResultMeta, Tasks};
-use tool_mcp::{CallMeta, McpClient, McpServer, ResultLimits, result_meta};
+use tool_mcp::server::{McpRequest, Tasks};
+use tool_mcp::{McpClient, McpServer, Meta, ResultLimits, result_meta};
 use tool_runtime::dispatch::{Batch, RunInfo};
-use tool_runtime::event::ToolExecution;
-use tool_runtime::{Dispatcher, Registry, ToolCall, ToolContext, ToolError, tool, tools};
+use tool_runtime::{
+    Dispatcher, Registry, ToolCall, ToolContext, ToolError, ToolExecution, tool, tools,
+};
 
 use crate::server::connect;
 
@@ -16,7 +17,7 @@ use crate::server::connect;
 async fn echo(fails: bool, ctx: &ToolContext) -> Result<String, ToolError> {
     let members = ctx.require::<McpRequest>()?.meta().iter();
     let members = members.filter(|(key, _)| key.starts_with("example.com/"));
-    let meta = members.fold(ResultMeta::new(), |meta, (key, value)| meta.with(key, value.clone()));
+    let meta = members.fold(Meta::new(), |meta, (key, value)| meta.with(key, value.clone()));
     ctx.record(meta.with("io.modelcontextprotocol/x", 1).with("example.com/size", "x".repeat(50)));
     if fails { Err(ToolError::failed("no")) } else { Ok("done".to_owned()) }
 }
@@ -52,7 +53,7 @@ async fn call(registry: &Registry, name: &str, arguments: Value) -> ToolExecutio
 async fn metadata_of_a_call_and_of_its_result_arrive() {
     let client = client().call_meta(|tool, ctx| {
         let tenant = ctx.metadata()["tenant"].clone();
-        CallMeta::new().with("example.com/tenant", tenant).with("example.com/tool", tool)
+        Meta::new().with("example.com/tenant", tenant).with("example.com/tool", tool)
     });
     let (registry, _connection) = connect(client).await;
     for (name, arguments) in [
@@ -96,7 +97,7 @@ async fn metadata_of_a_tool_is_read_without_members_of_the_protocol() {
 #[tokio::test]
 async fn call_with_a_reserved_key_is_not_sent() {
     for key in ["io.modelcontextprotocol/logLevel", "progressToken", "traceparent"] {
-        let client = client().call_meta(move |_, _| CallMeta::new().with(key, 1));
+        let client = client().call_meta(move |_, _| Meta::new().with(key, 1));
         let (registry, _connection) = connect(client).await;
         let execution = call(&registry, "s__echo", json!({ "fails": false })).await;
         assert_eq!(execution.result.error.as_deref(), Some("TOOL_EXECUTION_FAILED"), "{key}");

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tool_mcp::{McpClient, McpConnections, MemoryPins, PinStore, Pins};
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
-use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, async_trait};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait};
 
 use crate::http::{HttpServer, good, json_reply, serve};
 use crate::server::{answer, names, text, tool};

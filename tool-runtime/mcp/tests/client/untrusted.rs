@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tool_mcp::{McpClient, McpConnections, ResultLimits};
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
-use tool_runtime::{Availability, Dispatcher, Policy, Registry, ToolCall, async_trait};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::{Availability, Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait};
 
 use crate::server::{
     Action, Server, answer, call, connect, error, eventually, handshake, tool, with_go, with_tools,

@@ -1,8 +1,8 @@
 //! Definitions, content and metadata as clients receive them.
 
 use serde_json::json;
-use tool_mcp::McpServer;
-use tool_mcp::server::{McpRequest, ResultMeta, Tasks};
+use tool_mcp::server::{McpRequest, Tasks};
+use tool_mcp::{McpServer, Meta};
 use tool_runtime::message::{Audio, EmbeddedResource, FileData, ResourceLink};
 use tool_runtime::{
     Dispatcher, Image, Policy, Registry, ToolContext, ToolError, ToolOutput, args, tool, tools,
@@ -120,11 +120,11 @@ async fn results_have_structured_content_and_ordered_parts() {
 #[tool]
 async fn trip(fails: bool, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let received = ctx.require::<McpRequest>()?.meta().get("a.example/from").cloned();
-    ctx.record(ResultMeta::new().with("a.example/to", "Oslo").with("key", "hunter2"));
+    ctx.record(Meta::new().with("a.example/to", "Oslo").with("key", "hunter2"));
     if fails {
         return Err(ToolError::failed("no train"));
     }
-    let replaced = ResultMeta::new().with("a.example/to", json!({ "city": "Bergen" }));
+    let replaced = Meta::new().with("a.example/to", json!({ "city": "Bergen" }));
     Ok(ToolOutput::json(&received)?.with_effect(replaced))
 }
 

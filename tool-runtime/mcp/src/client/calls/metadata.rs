@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use rmcp::model::{MetaObject, RequestMetaObject};
 use serde_json::{Map, Value};
-use tool_core::event::ToolExecution;
-use tool_core::{EffectRecord, ToolContext, ToolError};
+use tool_core::{EffectRecord, ToolContext, ToolError, ToolExecution};
 
+use crate::Meta;
 use crate::client::tools::text::{clean_value, json_bytes};
 
 /// The name of the effect that carries the metadata of a result.
@@ -18,59 +18,15 @@ const RESERVED_KEYS: [&str; 4] = ["progressToken", "traceparent", "tracestate", 
 /// The labels of a prefix that the protocol reserves.
 const RESERVED_LABELS: [&str; 2] = ["modelcontextprotocol", "mcp"];
 
-/// Metadata (`_meta`) that a program sends to a server with a call, in addition to what the
-/// protocol itself sends.
-///
-/// A key should have the prefix of a domain, such as `example.com/tenant`. The protocol reserves
-/// the keys `progressToken`, `traceparent`, `tracestate` and `baggage`, and prefixes with the label
-/// `modelcontextprotocol` or `mcp`, unless it is the last of three or more labels, as in
-/// `com.example.mcp/`. If a key is reserved, the call fails without being sent.
-///
-/// ```
-/// use tool_runtime::mcp::{CallMeta, McpClient};
-///
-/// let client = McpClient::http("http://127.0.0.1:3001/mcp").call_meta(|_tool, ctx| {
-///     match ctx.metadata().get("tenant") {
-///         Some(tenant) => CallMeta::new().with("example.com/tenant", tenant.clone()),
-///         None => CallMeta::new(),
-///     }
-/// });
-/// # let _ = client;
-/// ```
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CallMeta(Map<String, Value>);
-
-impl CallMeta {
-    /// Creates metadata without members.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds a member, or replaces the one with the same key.
-    #[must_use]
-    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.0.insert(key.into(), value.into());
-        self
-    }
-}
-
-impl From<Map<String, Value>> for CallMeta {
-    fn from(members: Map<String, Value>) -> Self {
-        Self(members)
-    }
-}
-
 /// The function of the program that returns the metadata of calls, if there is one.
 #[derive(Clone, Default)]
 pub(crate) struct CallMetaHook(Option<Arc<Hook>>);
 
 /// Returns the metadata of a call of a tool.
-type Hook = dyn Fn(&str, &ToolContext) -> CallMeta + Send + Sync;
+type Hook = dyn Fn(&str, &ToolContext) -> Meta + Send + Sync;
 
 impl CallMetaHook {
-    pub(crate) fn new(
-        hook: impl Fn(&str, &ToolContext) -> CallMeta + Send + Sync + 'static,
-    ) -> Self {
+    pub(crate) fn new(hook: impl Fn(&str, &ToolContext) -> Meta + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(hook)))
     }
 
@@ -85,7 +41,7 @@ impl CallMetaHook {
         ctx: &ToolContext,
     ) -> Result<Option<RequestMetaObject>, ToolError> {
         let Some(hook) = &self.0 else { return Ok(None) };
-        let CallMeta(members) = hook(tool, ctx);
+        let Meta(members) = hook(tool, ctx);
         if let Some(key) = members.keys().find(|key| is_reserved(key)) {
             let text = "The call did not run: the program can't send it. Go on without it.";
             let source = format!(
@@ -109,7 +65,7 @@ impl CallMetaHook {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_runtime::event::ToolExecution;
+/// use tool_runtime::ToolExecution;
 /// use tool_runtime::mcp::result_meta;
 ///
 /// fn source(execution: &ToolExecution) -> Option<String> {

@@ -8,10 +8,10 @@ use rmcp::model::{
     SamplingMessageContentBlock,
 };
 use tool_core::agent::Prices;
-use tool_core::message::{Audio, Usage, strip_invisible};
+use tool_core::message::{Audio, strip_invisible};
 use tool_core::{
     ChatModel, ChatOptions, ChatRequest, ContentPart, EffectRecord, FinishReason, Image, Message,
-    ToolContext,
+    ToolContext, Usage,
 };
 
 use crate::client::calls::media::{MediaKind, refusal};

@@ -7,9 +7,9 @@ use tool_core::dispatch::{Batch, RunInfo};
 use tool_core::{Arguments, Dispatcher, Snapshot, ToolCall, ToolDefinition, ToolExecution};
 
 use super::super::McpRequest;
-use super::super::ResultMeta;
 use super::super::connection::outbox::{Link, delivering};
 use super::super::input::InputRequests;
+use super::super::result_meta::result_meta;
 use super::observer::CallObserver;
 use super::pending::{ANSWERED_BY, Outcome, PendingCall};
 use super::resume::Resume;
@@ -180,7 +180,7 @@ impl Invocation {
                         Err(ErrorData::new(ErrorCode(code), execution.result.text, data))
                     }
                     None => {
-                        let meta = ResultMeta::of(&execution.effects);
+                        let meta = result_meta(&execution.effects);
                         let mut result = call_result(*execution, has_schema);
                         result.meta = meta;
                         Ok(result)

@@ -21,7 +21,7 @@
 
 mod backend;
 #[cfg(feature = "catalog")]
-pub mod catalog;
+mod catalog;
 #[cfg(any(doc, doctest))]
 #[path = "docs/guide.rs"]
 pub mod guide;
@@ -40,8 +40,8 @@ mod tools;
 pub use backend::ToolBackend;
 #[cfg(feature = "catalog")]
 pub use catalog::{
-    Catalog, CatalogEntry, CatalogError, Connection, ConnectionTarget, EntryContent, EntryId,
-    EntryKind, EntryVersion,
+    Catalog, CatalogContents, CatalogEntry, CatalogError, Connection, ConnectionTarget,
+    EntryContent, EntryId, EntryKind, EntryVersion,
 };
 #[cfg(feature = "javascript")]
 pub use javascript::JavaScript;

@@ -9,10 +9,6 @@ use super::error::CatalogError;
 use super::id::EntryId;
 use super::validation::check_name_of;
 
-/// The maximum number of versions of an entry. The oldest version is dropped when another one is
-/// added.
-pub const MAX_VERSIONS: usize = 20;
-
 /// One version of an entry, which never changes.
 ///
 /// ```
@@ -72,6 +68,9 @@ struct StoredEntry {
 }
 
 impl CatalogEntry {
+    /// The maximum number of versions. The oldest version is dropped when another one is added.
+    pub const MAX_VERSIONS: usize = 20;
+
     pub(super) fn new(id: EntryId, content: EntryContent) -> Self {
         let current = EntryVersion { number: 1, content };
         Self { id, earlier: Vec::new(), current, definitions: Vec::new(), revision: 0 }
@@ -108,7 +107,7 @@ impl CatalogEntry {
         let mut next = self.clone();
         let number = self.current.number.saturating_add(1);
         next.earlier.push(std::mem::replace(&mut next.current, EntryVersion { number, content }));
-        let excess = (next.earlier.len() + 1).saturating_sub(MAX_VERSIONS);
+        let excess = (next.earlier.len() + 1).saturating_sub(Self::MAX_VERSIONS);
         next.earlier.drain(..excess);
         next.definitions.clear();
         next

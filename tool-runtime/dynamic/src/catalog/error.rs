@@ -23,7 +23,7 @@ pub enum CatalogError {
     },
     /// The catalog already has an entry of this kind and name.
     #[error("the catalog already has a {id}: replace it, or use another name")]
-    Exists {
+    AlreadyExists {
         /// The existing entry of the catalog.
         id: EntryId,
     },
@@ -54,12 +54,12 @@ pub enum CatalogError {
         reason: String,
     },
     /// The catalog has the maximum number of entries.
-    #[error("the catalog is full: it has {count} of {limit} entries; remove some")]
+    #[error("the catalog is full: it has {count} of {max_entries} entries; remove some")]
     Full {
         /// The number of entries.
         count: usize,
-        /// The limit of the catalog.
-        limit: usize,
+        /// The maximum number of entries of a catalog.
+        max_entries: usize,
     },
     /// The store can't be reached or has failed, or the record of the entry can't be decoded.
     #[error("catalog: {0}")]

@@ -18,13 +18,9 @@ mod id;
 mod operations;
 pub(crate) mod validation;
 
-use crate::spec::PROVIDER;
 pub use connection::{Connection, ConnectionTarget};
 pub use content::{EntryContent, EntryKind};
-pub use entry::{CatalogEntry, EntryVersion, MAX_VERSIONS};
+pub use entry::{CatalogEntry, EntryVersion};
 pub use error::CatalogError;
 pub use id::EntryId;
-pub use operations::{Catalog, CatalogContents, MAX_ENTRIES};
-
-/// The provider and the label of the tools that a catalog adds.
-pub const DYNAMIC: &str = PROVIDER;
+pub use operations::{Catalog, CatalogContents};

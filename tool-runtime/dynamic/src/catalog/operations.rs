@@ -11,9 +11,7 @@ use super::entry::CatalogEntry;
 use super::error::CatalogError;
 use super::id::EntryId;
 use super::validation::check;
-
-/// The maximum number of entries of a catalog.
-pub const MAX_ENTRIES: usize = 1_000;
+use crate::spec::PROVIDER;
 
 /// The collection of the entries.
 const ENTRIES: &str = "catalog";
@@ -87,6 +85,12 @@ pub struct CatalogContents {
 }
 
 impl Catalog {
+    /// The maximum number of entries.
+    pub const MAX_ENTRIES: usize = 1_000;
+
+    /// The provider and the label of the tools that a catalog adds.
+    pub const PROVIDER: &'static str = PROVIDER;
+
     /// Creates a catalog of the entries of a store.
     pub fn new(store: impl Records + 'static) -> Self {
         let store: Arc<dyn Records> = Arc::new(store);
@@ -168,9 +172,9 @@ impl Catalog {
     /// Adds an entry, whose version is 1.
     ///
     /// # Errors
-    /// - [`CatalogError::Exists`] if there is an entry of this kind and name.
+    /// - [`CatalogError::AlreadyExists`] if there is an entry of this kind and name.
     /// - [`CatalogError::Invalid`] if the name or the content is invalid.
-    /// - [`CatalogError::Full`] if there are [`MAX_ENTRIES`](crate::catalog::MAX_ENTRIES) entries.
+    /// - [`CatalogError::Full`] if there are [`MAX_ENTRIES`](Self::MAX_ENTRIES) entries.
     ///   Concurrent writers can exceed this limit, each by one entry.
     /// - [`CatalogError::Store`] if the store can't be reached.
     ///
@@ -184,7 +188,7 @@ impl Catalog {
     /// let docs = Connection::http("https://example.com/mcp");
     /// catalog.create("docs", docs.clone()).await?;
     /// let error = catalog.create("docs", docs).await.unwrap_err();
-    /// assert!(matches!(error, CatalogError::Exists { .. }));
+    /// assert!(matches!(error, CatalogError::AlreadyExists { .. }));
     /// # Ok(())
     /// # }
     /// ```
@@ -195,12 +199,12 @@ impl Catalog {
     ) -> Result<CatalogEntry, CatalogError> {
         let (id, content) = checked(name, content)?;
         let count = self.entries.count().await?;
-        if count >= MAX_ENTRIES {
-            return Err(CatalogError::Full { count, limit: MAX_ENTRIES });
+        if count >= Self::MAX_ENTRIES {
+            return Err(CatalogError::Full { count, max_entries: Self::MAX_ENTRIES });
         }
         let entry = CatalogEntry::new(id.clone(), content);
         let saved = self.save(entry, Expected::Absent).await?;
-        saved.ok_or(CatalogError::Exists { id })
+        saved.ok_or(CatalogError::AlreadyExists { id })
     }
 
     /// Adds a version to an entry, which takes effect instead of the current one.
@@ -237,7 +241,7 @@ impl Catalog {
     /// # Errors
     /// - [`CatalogError::NotFound`] if there is no entry of this kind and name.
     /// - [`CatalogError::UnknownVersion`] if it does not have this version. An entry keeps its
-    ///   latest [`MAX_VERSIONS`](crate::catalog::MAX_VERSIONS) versions.
+    ///   latest [`MAX_VERSIONS`](CatalogEntry::MAX_VERSIONS) versions.
     /// - [`CatalogError::Store`] if the store can't be reached.
     ///
     /// ```

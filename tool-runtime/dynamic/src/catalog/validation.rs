@@ -3,13 +3,12 @@
 use serde_json::json;
 use tool_core::ToolDefinition;
 
-use super::DYNAMIC;
 use super::connection::{Connection, ConnectionTarget};
 use super::content::EntryContent;
 use super::error::CatalogError;
 use super::id::EntryId;
 use crate::secrets::check_name;
-use crate::spec::ToolSpec;
+use crate::spec::{PROVIDER, ToolSpec};
 
 /// The longest content of an entry as JSON, in bytes.
 const MAX_CONTENT_BYTES: usize = 1 << 20;
@@ -73,8 +72,8 @@ fn check_connection_name(name: &str) -> Result<(), String> {
                     without `__` and without `_` at the end"
             .to_owned());
     }
-    if name == DYNAMIC {
-        return Err(format!("`{DYNAMIC}` is the provider of dynamic tools; use another name"));
+    if name == PROVIDER {
+        return Err(format!("`{PROVIDER}` is the provider of dynamic tools; use another name"));
     }
     Ok(())
 }

@@ -9,7 +9,8 @@ use tool_core::registry::Entry;
 use super::registration::{belongs_to, unregister};
 use super::shared::{Shared, Task};
 use super::status::EntryState;
-use crate::catalog::{DYNAMIC, EntryContent, EntryId, EntryKind};
+use crate::catalog::{EntryContent, EntryId, EntryKind};
+use crate::spec::PROVIDER;
 
 impl Shared {
     /// Whether an entry can't have its name, because it is reserved or taken.
@@ -50,7 +51,7 @@ impl Shared {
 fn is_late(tools: &Snapshot, tool: &Entry) -> bool {
     let is_shared = is_dynamic(tool) && tool.name() != tool.own_name();
     let is_other =
-        |other: &&Entry| other.own_name() == tool.own_name() && !other.has_label(DYNAMIC);
+        |other: &&Entry| other.own_name() == tool.own_name() && !other.has_label(PROVIDER);
     is_shared && tools.entries().chain(tools.disabled_entries()).filter(is_other).count() == 1
 }
 
@@ -64,7 +65,7 @@ fn is_taken(tools: &Snapshot, id: &EntryId, is_applied: bool) -> bool {
             !is_dynamic(entry) && (entry.name() == name || entry.full_name() == name)
         }
         EntryKind::Connection => {
-            entry.provider() == Some(name) && !(is_applied && entry.has_label(DYNAMIC))
+            entry.provider() == Some(name) && !(is_applied && entry.has_label(PROVIDER))
         }
         _ => false,
     };
@@ -73,5 +74,5 @@ fn is_taken(tools: &Snapshot, id: &EntryId, is_applied: bool) -> bool {
 
 /// Whether a registrar has registered a tool as a dynamic one.
 fn is_dynamic(entry: &Entry) -> bool {
-    entry.provider() == Some(DYNAMIC) && entry.has_label(DYNAMIC)
+    entry.provider() == Some(PROVIDER) && entry.has_label(PROVIDER)
 }

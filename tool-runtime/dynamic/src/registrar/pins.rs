@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tool_core::async_trait;
 use tool_mcp::{PinStore, PinnedDefinition, Pins, RecordPins};
 
-use crate::catalog::{CatalogError, MAX_ENTRIES};
+use crate::catalog::{Catalog, CatalogError};
 use crate::secrets::KnownSecrets;
 
 /// The pins of the server of a connection, whatever the names of its entries.
@@ -38,8 +38,8 @@ impl PinStore for CatalogPins {
             Some(_) => {}
             None => {
                 let count = self.pins.count().await.map_err(io::Error::other)?;
-                if count >= MAX_ENTRIES {
-                    let full = CatalogError::Full { count, limit: MAX_ENTRIES };
+                if count >= Catalog::MAX_ENTRIES {
+                    let full = CatalogError::Full { count, max_entries: Catalog::MAX_ENTRIES };
                     return Err(io::Error::other(full));
                 }
             }

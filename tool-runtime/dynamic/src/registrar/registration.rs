@@ -6,7 +6,8 @@ use tool_core::registry::Entry;
 use tool_core::{Registry, Tool, Tools};
 
 use super::tasks::catalog_tool::CatalogTool;
-use crate::catalog::{DYNAMIC, EntryId, EntryKind};
+use crate::catalog::{EntryId, EntryKind};
+use crate::spec::PROVIDER;
 
 /// Returns the names by which models call the tools of an entry.
 pub(super) fn names(registry: &Registry, id: &EntryId) -> Vec<String> {
@@ -17,9 +18,9 @@ pub(super) fn names(registry: &Registry, id: &EntryId) -> Vec<String> {
 
 /// Whether a tool was registered for an entry.
 pub(super) fn belongs_to(tool: &Entry, id: &EntryId) -> bool {
-    tool.has_label(DYNAMIC)
+    tool.has_label(PROVIDER)
         && match id.kind() {
-            EntryKind::Tool => tool.provider() == Some(DYNAMIC) && tool.own_name() == id.name(),
+            EntryKind::Tool => tool.provider() == Some(PROVIDER) && tool.own_name() == id.name(),
             EntryKind::Connection => tool.provider() == Some(id.name()),
             _ => false,
         }
@@ -29,13 +30,13 @@ pub(super) fn belongs_to(tool: &Entry, id: &EntryId) -> bool {
 pub(super) fn unregister(registry: &Registry, id: &EntryId) {
     let of_entry = id.clone();
     let view = registry.filter(move |tool| belongs_to(tool, &of_entry));
-    drop(view.unregister_labeled(DYNAMIC));
+    drop(view.unregister_labeled(PROVIDER));
 }
 
 /// Registers a tool under the provider of dynamic tools, where it can't replace another tool.
 pub(super) fn register_tool(registry: &Registry, tool: &Arc<CatalogTool>) -> Result<(), String> {
     let tools: Tools = [Arc::clone(tool) as _].into_iter().collect();
-    let registered = registry.register_all_from(DYNAMIC, labeled(tools));
+    let registered = registry.register_all_from(PROVIDER, labeled(tools));
     registered.map(drop).map_err(|error| error.to_string())
 }
 
@@ -53,5 +54,5 @@ pub(super) fn register_provider(
 
 /// Adds the label of dynamic tools.
 fn labeled(tools: Tools) -> Tools {
-    tools.labeled([DYNAMIC])
+    tools.labeled([PROVIDER])
 }

@@ -145,10 +145,12 @@ fn model_error(error: &RegistrarError) -> ToolError {
         RegistrarError::Catalog(CatalogError::NotFound { .. }) => {
             ToolError::validation("`name` is not a connection: call `mcp_list` for the names.")
         }
-        RegistrarError::Catalog(CatalogError::Exists { id }) => ToolError::validation(format!(
-            "`name`: there is a connection `{}` already. Use another `name`, or disconnect it.",
-            id.name()
-        )),
+        RegistrarError::Catalog(CatalogError::AlreadyExists { id }) => {
+            ToolError::validation(format!(
+                "`name`: there is a connection `{}` already. Use another `name`, or disconnect it.",
+                id.name()
+            ))
+        }
         RegistrarError::Catalog(CatalogError::Invalid { reason, .. }) => {
             ToolError::validation(format!("The connection is invalid: {reason}."))
         }

@@ -187,7 +187,7 @@ impl DynamicTools {
             self.registrar.replace(name, content).await
         };
         if let Err(RegistrarError::Catalog(
-            CatalogError::Exists { .. } | CatalogError::NotFound { .. },
+            CatalogError::AlreadyExists { .. } | CatalogError::NotFound { .. },
         )) = &status
         {
             let text = format!(

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tool_dynamic::{EntryContent, EntryId, Registrar, ToolSpec};
+use tool_dynamic::{CatalogEntry, EntryContent, EntryId, Registrar, ToolSpec};
 use tool_runtime::Registry;
 
 use super::fixture::{Folder, names, output, spec, start, wait_until};
@@ -87,7 +87,7 @@ impl Change {
             _ => {}
         }
         for bodies in next.values_mut() {
-            let excess = bodies.len().saturating_sub(tool_dynamic::catalog::MAX_VERSIONS);
+            let excess = bodies.len().saturating_sub(CatalogEntry::MAX_VERSIONS);
             bodies.drain(..excess);
         }
         next

@@ -1,6 +1,5 @@
 //! Entries are created, replaced, rolled back and removed.
 
-use tool_dynamic::catalog::MAX_VERSIONS;
 use tool_dynamic::{CatalogEntry, CatalogError, Connection, EntryContent, EntryId};
 use tool_runtime::ToolPreference;
 
@@ -22,7 +21,7 @@ async fn entry_keeps_its_latest_versions_and_rolls_back_to_each() {
     let catalog = memory();
     let id = EntryId::tool("add");
     catalog.create("add", spec("add", "0")).await.unwrap();
-    for number in 1..MAX_VERSIONS {
+    for number in 1..CatalogEntry::MAX_VERSIONS {
         catalog.replace("add", spec("add", &number.to_string())).await.unwrap();
     }
     let entry = catalog.entry(&id).await.unwrap().unwrap();
@@ -47,7 +46,7 @@ async fn name_is_unique_within_a_kind() {
     catalog.create("docs", spec("docs", "1")).await.unwrap();
     catalog.create("docs", ToolPreference::default().hidden()).await.unwrap();
     let error = catalog.create("docs", spec("docs", "2")).await.unwrap_err();
-    assert!(matches!(error, CatalogError::Exists { .. }), "{error}");
+    assert!(matches!(error, CatalogError::AlreadyExists { .. }), "{error}");
     let contents = catalog.contents().await.unwrap();
     let ids: Vec<_> = contents.entries.iter().map(|entry| entry.id().to_string()).collect();
     assert_eq!(ids, ["connection `docs`", "preference `docs`", "tool `docs`"]);

@@ -1,7 +1,6 @@
 //! Entries in stores: large ones, altered ones, and what a killed process leaves.
 
-use tool_dynamic::catalog::MAX_VERSIONS;
-use tool_dynamic::{Catalog, CatalogError, EntryContent, EntryId};
+use tool_dynamic::{Catalog, CatalogEntry, CatalogError, EntryContent, EntryId};
 use tool_runtime::Registry;
 use tool_runtime::records::{
     Expected, MAX_RECORD_BYTES, MemoryRecords, RecordQuery, Records, StoreError,
@@ -27,28 +26,28 @@ async fn large_entry_outlives_the_process_and_leaves_no_parts_behind() {
     };
     catalog.create("large", large(1)).await.unwrap();
     assert_eq!(part_count(&store).await, 0);
-    for number in 2..MAX_VERSIONS + 5 {
+    for number in 2..CatalogEntry::MAX_VERSIONS + 5 {
         catalog.replace("large", large(number)).await.unwrap();
     }
     let id = EntryId::tool("large");
     let reopened = open(&folder.file()).await;
     let entry = reopened.entry(&id).await.unwrap().unwrap();
-    assert_eq!(entry.versions().count(), MAX_VERSIONS);
+    assert_eq!(entry.versions().count(), CatalogEntry::MAX_VERSIONS);
     let bodies = entry.versions().map(|version| match &version.content {
         EntryContent::Tool(spec) => spec.body.clone(),
         other => panic!("{other:?}"),
     });
-    assert!(bodies.eq((5..MAX_VERSIONS + 5).map(body)));
+    assert!(bodies.eq((5..CatalogEntry::MAX_VERSIONS + 5).map(body)));
     assert_eq!(reopened.contents().await.unwrap().entries, [entry]);
     // Those of the current record alone.
     let parts = part_count(&store).await;
-    assert!(parts * MAX_RECORD_BYTES > MAX_VERSIONS * 60_000, "{parts}");
-    assert!((parts - 1) * MAX_RECORD_BYTES < MAX_VERSIONS * 65_000, "{parts}");
+    assert!(parts * MAX_RECORD_BYTES > CatalogEntry::MAX_VERSIONS * 60_000, "{parts}");
+    assert!((parts - 1) * MAX_RECORD_BYTES < CatalogEntry::MAX_VERSIONS * 65_000, "{parts}");
 
     let registry = Registry::new();
     let registrar = start(reopened, &registry).await;
     registrar.wait_until_settled(std::time::Duration::from_secs(60)).await;
-    let start = format!("return {}; // ä", MAX_VERSIONS + 4);
+    let start = format!("return {}; // ä", CatalogEntry::MAX_VERSIONS + 4);
     assert!(output(&registry, "large").await.starts_with(&start));
     registrar.remove(&id).await.unwrap();
     assert_eq!(part_count(&store).await, 0);

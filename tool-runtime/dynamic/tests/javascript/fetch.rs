@@ -13,9 +13,8 @@ use axum::routing::{any, get};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tool_dynamic::{JavaScript, ToolBackend, ToolSpec};
-use tool_runtime::event::EffectRecord;
 use tool_runtime::web::Web;
-use tool_runtime::{Dispatcher, Effect, Policy, Registry, ToolCall, ToolExecution};
+use tool_runtime::{Dispatcher, Effect, EffectRecord, Policy, Registry, ToolCall, ToolExecution};
 
 use super::fixture::script;
 

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use tool_dynamic::DynamicTools;
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::records::MemoryRecords;
-use tool_runtime::{Dispatcher, Policy, async_trait};
+use tool_runtime::{Dispatcher, Policy, RunContext, async_trait};
 
 use super::fixture::{Fixture, spec};
 

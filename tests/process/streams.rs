@@ -1,18 +1,20 @@
 //! Standard input, output and error of a child process.
 
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use support::processes::wait_until;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tool_runtime::event::ProcessStart;
-use tool_runtime::process::{ChildProcess, LineError, ProcessBuilder};
+use tool_runtime::http::MessageSizeError;
+use tool_runtime::process::{ChildProcess, ProcessBuilder};
 
 fn shell(script: &str) -> ProcessBuilder {
     ChildProcess::builder("sh").args(["-c", script])
 }
 
-async fn lines(child: &mut ChildProcess) -> Vec<Result<String, LineError>> {
+async fn lines(child: &mut ChildProcess) -> Vec<io::Result<String>> {
     let mut lines = Vec::new();
     while let Some(line) = child.next_line().await.transpose() {
         lines.push(line);
@@ -47,7 +49,9 @@ async fn oversized_line_is_an_error_and_the_next_is_read() {
     let lines = lines(&mut child).await;
     let texts: Vec<_> = lines.iter().map(|line| line.as_deref().ok()).collect();
     assert_eq!(texts, [Some("1234567"), None, Some("next"), Some("last")]);
-    assert!(matches!(lines[1], Err(LineError::TooLong(_))));
+    let too_long = lines[1].as_ref().unwrap_err();
+    assert_eq!(too_long.kind(), io::ErrorKind::InvalidData);
+    assert!(too_long.get_ref().unwrap().is::<MessageSizeError>());
 }
 
 #[tokio::test]

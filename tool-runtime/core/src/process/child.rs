@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::group::Group;
 use super::stderr::Stderr;
-use super::{LineError, LineReader, Shutdown};
+use super::{LineReader, Shutdown};
 use crate::event::ProcessStart;
 
 /// A child process that runs until it is shut down, with all processes that it starts.
@@ -112,17 +112,17 @@ impl ChildProcess {
     /// Invalid UTF-8 is replaced by U+FFFD.
     ///
     /// # Errors
-    /// - [`LineError::TooLong`] if the line exceeds
+    /// - [`InvalidData`](io::ErrorKind::InvalidData) if the line exceeds
     ///   [`max_line_bytes`](super::ProcessBuilder::max_line_bytes). It is skipped.
-    /// - [`LineError::Io`] if the standard output can't be read.
+    /// - Another error if the standard output can't be read.
     ///
     /// # Cancellation
     /// Dropping the future loses nothing: the next call continues to read the same line.
     ///
     /// ```
-    /// use tool_runtime::process::{ChildProcess, LineError};
+    /// use tool_runtime::process::ChildProcess;
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), LineError> {
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> std::io::Result<()> {
     /// # if cfg!(windows) { return Ok(()) }
     /// let mut child = ChildProcess::builder("printf").arg("one\ntwo").spawn()?;
     /// assert_eq!(child.next_line().await?.as_deref(), Some("one"));
@@ -131,7 +131,7 @@ impl ChildProcess {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn next_line(&mut self) -> Result<Option<String>, LineError> {
+    pub async fn next_line(&mut self) -> io::Result<Option<String>> {
         self.stdout.read_lines(self.max_line_bytes);
         match &mut self.stdout {
             Output::Lines(lines) => lines.next_line().await,

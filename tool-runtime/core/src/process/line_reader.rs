@@ -9,12 +9,15 @@ use tool_http::{LineDecoder, MessageSizeError, decode_utf8};
 /// Reader of lines with a size limit.
 ///
 /// ```
-/// use tool_runtime::process::{LineError, LineReader};
+/// use std::io;
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), LineError> {
+/// use tool_runtime::process::LineReader;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> io::Result<()> {
 /// let mut lines = LineReader::new(&b"one\r\nfar too long\nlast"[..], 5);
 /// assert_eq!(lines.next_line().await?.as_deref(), Some("one"));
-/// assert!(matches!(lines.next_line().await, Err(LineError::TooLong(_))));
+/// let too_long = lines.next_line().await.unwrap_err();
+/// assert_eq!(too_long.kind(), io::ErrorKind::InvalidData);
 /// assert_eq!(lines.next_line().await?.as_deref(), Some("last"));
 /// assert_eq!(lines.next_line().await?, None);
 /// # Ok(())
@@ -28,27 +31,6 @@ pub struct LineReader<R> {
     buffer: Vec<u8>,
 }
 
-/// The reason why a line can't be read.
-///
-/// ```
-/// use tool_runtime::process::{LineError, LineReader};
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let error = LineReader::new(&b"too long"[..], 3).next_line().await.unwrap_err();
-/// assert_eq!(error.to_string(), "message too long: more than 3 bytes");
-/// # }
-/// ```
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LineError {
-    /// The reader of the bytes failed.
-    #[error("line can't be read: {0}")]
-    Io(#[from] io::Error),
-    /// The line exceeds the limit. It is skipped: the next line can be read.
-    #[error(transparent)]
-    TooLong(#[from] MessageSizeError),
-}
-
 impl<R: AsyncRead + Unpin> LineReader<R> {
     /// Creates a reader of lines of at most `max_line_bytes` bytes before the line feed.
     pub fn new(reader: R, max_line_bytes: usize) -> Self {
@@ -60,16 +42,17 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     /// ending. Invalid UTF-8 is replaced by U+FFFD.
     ///
     /// # Errors
-    /// - [`LineError::TooLong`] if the line exceeds the limit. It is skipped.
-    /// - [`LineError::Io`] if the reader fails.
+    /// - [`InvalidData`](io::ErrorKind::InvalidData) with a [`MessageSizeError`] if the line
+    ///   exceeds the limit. It is skipped: the next line can be read.
+    /// - The error of the reader.
     ///
     /// # Cancellation
     /// Dropping the future loses nothing: the next call continues to read the same line.
     ///
     /// ```
-    /// use tool_runtime::process::{LineError, LineReader};
+    /// use tool_runtime::process::LineReader;
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), LineError> {
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> std::io::Result<()> {
     /// let mut lines = LineReader::new(&b"a\nb\n"[..], 100);
     /// let mut text = String::new();
     /// while let Some(line) = lines.next_line().await? {
@@ -79,11 +62,13 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn next_line(&mut self) -> Result<Option<String>, LineError> {
+    pub async fn next_line(&mut self) -> io::Result<Option<String>> {
         let text = |line| decode_utf8(line).0;
         loop {
             let Some(decoder) = &mut self.decoder else { return Ok(None) };
-            if let Some(line) = decoder.next_line()? {
+            let too_long =
+                |error: MessageSizeError| io::Error::new(io::ErrorKind::InvalidData, error);
+            if let Some(line) = decoder.next_line().map_err(too_long)? {
                 return Ok(Some(text(line)));
             }
             let count = self.reader.read(&mut self.buffer).await?;

@@ -91,5 +91,5 @@ mod watchdog;
 pub use builder::ProcessBuilder;
 pub use child::ChildProcess;
 pub(crate) use group::{Group, command_line};
-pub use line_reader::{LineError, LineReader};
+pub use line_reader::LineReader;
 pub use shutdown::Shutdown;

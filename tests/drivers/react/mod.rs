@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::{any, prop_assert, proptest};
 use serde_json::{Value, json};
 use support::conversation::{assert_complete, echo, refuse, results};
-use tool_runtime::drivers::{Driver, ReAct, ReplyParseErrorKind};
+use tool_runtime::drivers::{Driver, ReAct};
 use tool_runtime::event::{EventKind, ModelEvent};
 use tool_runtime::{
     Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, ContentPart,
@@ -76,7 +76,8 @@ fn describe(text: &str) -> String {
             };
             reply.parts.iter().map(part).collect::<Vec<_>>().join(" | ")
         }
-        Err(error) => format!("{:?}: {}", error.kind, error.feedback),
+        Err(error) if error.is_invalid() => format!("invalid: {}", error.feedback),
+        Err(error) => format!("unparsable: {}", error.feedback),
     }
 }
 
@@ -184,37 +185,37 @@ fn invalid_decisions_get_feedback() {
     for (text, kind, parts) in [
         (
             "It is nice today.",
-            "Extraction",
+            "unparsable",
             &["exactly one JSON object", "call_tool", "final_answer"][..],
         ),
-        ("", "Extraction", &["exactly one JSON object"]),
-        (r#"{"words": "a"}"#, "Extraction", &["exactly one JSON object"]),
-        (r#"{"type": "call_tool"}"#, "Extraction", &["exactly one JSON object"]),
-        (r#"{"type": "final_answer", "answer": "cut of"#, "Extraction", &["breaks off"]),
-        (r#"{"type": "final_answer", "answer": ""}"#, "Extraction", &["is empty"]),
-        (r#"{"type": "final_answer", "answer": " \n"}"#, "Extraction", &["is empty"]),
+        ("", "unparsable", &["exactly one JSON object"]),
+        (r#"{"words": "a"}"#, "unparsable", &["exactly one JSON object"]),
+        (r#"{"type": "call_tool"}"#, "unparsable", &["exactly one JSON object"]),
+        (r#"{"type": "final_answer", "answer": "cut of"#, "unparsable", &["breaks off"]),
+        (r#"{"type": "final_answer", "answer": ""}"#, "unparsable", &["is empty"]),
+        (r#"{"type": "final_answer", "answer": " \n"}"#, "unparsable", &["is empty"]),
         // Damage hides the arguments.
         (
             r#"{"type": "call_tool", "tool": "find" "args" {"words": "a"}}"#,
-            "Extraction",
+            "unparsable",
             &["exactly one JSON object"],
         ),
         (
             r#"{"type": "call_tool", "tool": "fly", "args": {}}"#,
-            "Validation",
+            "invalid",
             &["no tool `fly`", "echo, find, keep"],
         ),
         (
             r#"{"type": "call_tool", "tool": "find", "args": {"most": 12}}"#,
-            "Validation",
+            "invalid",
             &["args of `find` are wrong", "`words` is missing", "`most`: expected"],
         ),
         (
             r#"{"type": "call_tool", "tool": "find", "args": {"words": "a", "place": {"name": "b", "parent": {"nam": 1}}}}"#,
-            "Validation",
+            "invalid",
             &["`place.parent.nam"],
         ),
-        (r#"{"type": "call_tool", "tool": "find", "args"#, "Validation", &["args of `find`"]),
+        (r#"{"type": "call_tool", "tool": "find", "args"#, "invalid", &["args of `find`"]),
     ] {
         let output = describe(text);
         assert!(output.starts_with(kind), "{text}: {output}");
@@ -233,7 +234,7 @@ fn tool_definition_is_no_decision() {
     let request = ChatRequest::new(&messages).tools(&offered);
     let text = r#"{"name": "reset", "parameters": {"type": "object", "properties": {}}}"#;
     let error = ReAct::new().parse(ChatReply::text(text), request).unwrap_err();
-    assert_eq!((error.kind, error.fallback), (ReplyParseErrorKind::Validation, None));
+    assert!(error.is_invalid() && error.fallback.is_none(), "{error:?}");
     assert!(error.feedback.contains("the schema"), "{}", error.feedback);
 }
 
@@ -242,7 +243,7 @@ proptest! {
     fn prose_is_no_decision_and_nothing_panics(text in any::<String>()) {
         let output = describe(&text);
         if !text.contains('{') && !text.contains(':') {
-            prop_assert!(output.starts_with("Extraction"), "{output}");
+            prop_assert!(output.starts_with("unparsable"), "{output}");
         }
     }
 

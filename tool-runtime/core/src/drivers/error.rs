@@ -23,8 +23,7 @@ use crate::models::ChatReply;
 #[error("{}: {}", .kind.words(), self.details())]
 #[non_exhaustive]
 pub struct ReplyParseError {
-    /// The kind of failure.
-    pub kind: ReplyParseErrorKind,
+    pub(crate) kind: ReplyParseErrorKind,
     /// The reply that could not be parsed.
     pub reply: Box<ChatReply>,
     /// The text for the model: what is wrong, and how to reply instead.
@@ -35,19 +34,8 @@ pub struct ReplyParseError {
 }
 
 /// The kind of failure of a [`ReplyParseError`].
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::ChatReply;
-/// use tool_runtime::drivers::{ReplyParseError, ReplyParseErrorKind};
-///
-/// let error = ReplyParseError::invalid(ChatReply::text("/fly"), "There is no /fly.");
-/// assert_eq!(error.kind, ReplyParseErrorKind::Validation);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ReplyParseErrorKind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReplyParseErrorKind {
     /// The reply has no part in the requested form.
     Extraction,
     /// The reply has the requested form, but names an unknown tool or arguments that the tool
@@ -70,7 +58,7 @@ const MAX_QUOTED: usize = 300;
 impl ReplyParseError {
     /// Returns the details for operators: the feedback if it names the mistake, else the reply.
     fn details(&self) -> String {
-        if self.kind == ReplyParseErrorKind::Validation {
+        if self.is_invalid() {
             return self.feedback.clone();
         }
         let text = self.reply.to_text();
@@ -88,6 +76,21 @@ impl ReplyParseError {
     /// Creates an error for a reply that asks for something that can't be done.
     pub fn invalid(reply: ChatReply, feedback: impl Into<String>) -> Self {
         Self { kind: ReplyParseErrorKind::Validation, ..Self::unparsable(reply, feedback) }
+    }
+
+    /// Returns `true` if the reply has the requested form, but names an unknown tool or arguments
+    /// that the tool doesn't take; `false` if it has no part in that form.
+    ///
+    /// ```
+    /// use tool_runtime::ChatReply;
+    /// use tool_runtime::drivers::ReplyParseError;
+    ///
+    /// let error = ReplyParseError::invalid(ChatReply::text("/fly"), "There is no /fly.");
+    /// assert!(error.is_invalid());
+    /// assert!(!ReplyParseError::unparsable(ChatReply::text("Hm."), "Call a tool.").is_invalid());
+    /// ```
+    pub fn is_invalid(&self) -> bool {
+        self.kind == ReplyParseErrorKind::Validation
     }
 
     /// Sets the reply that is used if the model gets no further attempt.

@@ -32,11 +32,8 @@ pub mod text;
 
 pub(crate) use self::delta_tracker::DeltaTracker;
 pub(crate) use self::driver::DeltaDecoder;
+pub(crate) use self::error::ReplyParseErrorKind;
 pub use self::{
-    driver::Driver,
-    error::{ReplyParseError, ReplyParseErrorKind},
-    native::Native,
-    react::ReAct,
-    request::PreparedRequest,
+    driver::Driver, error::ReplyParseError, native::Native, react::ReAct, request::PreparedRequest,
     text::driver::Text,
 };

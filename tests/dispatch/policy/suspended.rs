@@ -5,7 +5,7 @@ use tool_runtime::dispatch::{
     Approval, ApprovalRequest, Approver, Batch, Dispatch, Permissions, SuspendedCall,
 };
 use tool_runtime::event::{BlockReason, Recorder};
-use tool_runtime::{Permission, RunContext, Snapshot, async_trait};
+use tool_runtime::{Fingerprint, Permission, RunContext, Snapshot, async_trait};
 
 use super::*;
 
@@ -175,7 +175,7 @@ async fn approved(later: Approval) -> (Setup, SuspendedCall, Arc<AtomicU32>) {
 
 /// Returns the call as if the tool had had another definition when it started.
 fn changed(mut suspended: SuspendedCall) -> SuspendedCall {
-    suspended.fingerprint = Some("0".repeat(64).parse().unwrap());
+    suspended.fingerprint = Fingerprint::from_hex(&"0".repeat(64));
     suspended
 }
 

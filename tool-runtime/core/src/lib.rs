@@ -73,7 +73,7 @@ pub use models::{
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
     Availability, BackgroundChange, DefinitionError, Effect, Extensions, Fingerprint,
-    FingerprintParseError, IntoToolOutput, OutputFormat, Permission, RateLimit, Repair, Row,
+    IntoToolOutput, OutputFormat, Permission, RateLimit, Repair, Row,
     RunContext, TokenReservation, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
     ToolKind, ToolOutput, ToolPreference, Toolbox, ValidatedArguments,
 };

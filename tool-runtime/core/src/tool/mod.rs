@@ -41,7 +41,7 @@ pub use context::extensions::{Extensions, RequiredExtension};
 pub use context::run_context::{RunContext, RunInfo};
 pub use context::{BackgroundChange, TokenReservation, ToolContext};
 pub use definition::preference::ToolPreference;
-pub use definition::{DefinitionError, Fingerprint, FingerprintParseError, ToolDefinition};
+pub use definition::{DefinitionError, Fingerprint, ToolDefinition};
 pub use dispatch_contract::{Batch, Dispatch};
 pub(crate) use error::indeterminate_text;
 pub use error::{IntoToolError, ToolError};

@@ -1,10 +1,9 @@
 //! Fingerprints of definitions, to which approvals are bound.
 
 use std::fmt;
-use std::str::FromStr;
 
 use hmac_sha256::Hash;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
 use super::ToolDefinition;
@@ -26,10 +25,9 @@ use crate::tool::{Effect, Permission};
 /// assert_ne!(reads.fingerprint(), writes.fingerprint());
 ///
 /// let printed = reads.fingerprint().to_string();
-/// assert_eq!(printed.parse::<Fingerprint>(), Ok(reads.fingerprint()));
+/// assert_eq!(Fingerprint::from_hex(&printed), Some(reads.fingerprint()));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 32]);
 
 impl ToolDefinition {
@@ -117,45 +115,38 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// The error for a text that is not a fingerprint.
-///
-/// ```
-/// use tool_runtime::Fingerprint;
-///
-/// let error = "abc".parse::<Fingerprint>().unwrap_err();
-/// assert_eq!(error.to_string(), "invalid fingerprint: expected 64 hexadecimal digits");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid fingerprint: expected 64 hexadecimal digits")]
-#[non_exhaustive]
-pub struct FingerprintParseError;
-
-impl FromStr for Fingerprint {
-    type Err = FingerprintParseError;
-
-    fn from_str(text: &str) -> Result<Self, FingerprintParseError> {
+impl Fingerprint {
+    /// Reads 64 hexadecimal digits; `None` if the text is something else.
+    ///
+    /// ```
+    /// use tool_runtime::Fingerprint;
+    ///
+    /// let digits = "de".repeat(32);
+    /// assert_eq!(Fingerprint::from_hex(&digits).unwrap().to_string(), digits);
+    /// assert_eq!(Fingerprint::from_hex("de"), None);
+    /// ```
+    pub fn from_hex(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(FingerprintParseError);
+            return None;
         }
         for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
-            let digits = text.get(at..at + 2).ok_or(FingerprintParseError)?;
-            *byte = u8::from_str_radix(digits, 16).map_err(|_| FingerprintParseError)?;
+            *byte = u8::from_str_radix(text.get(at..at + 2)?, 16).ok()?;
         }
-        Ok(Self(bytes))
+        Some(Self(bytes))
     }
 }
 
-impl TryFrom<String> for Fingerprint {
-    type Error = FingerprintParseError;
-
-    fn try_from(text: String) -> Result<Self, FingerprintParseError> {
-        text.parse()
+impl Serialize for Fingerprint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
-impl From<Fingerprint> for String {
-    fn from(fingerprint: Fingerprint) -> Self {
-        fingerprint.to_string()
+impl<'de> Deserialize<'de> for Fingerprint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let invalid = || de::Error::custom("invalid fingerprint: expected 64 hexadecimal digits");
+        Self::from_hex(&text).ok_or_else(invalid)
     }
 }

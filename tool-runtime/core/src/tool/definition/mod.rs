@@ -22,7 +22,7 @@ use crate::tool::definition::bounds::{
 };
 
 pub use self::error::DefinitionError;
-pub use self::fingerprint::{Fingerprint, FingerprintParseError};
+pub use self::fingerprint::Fingerprint;
 use self::stored::StoredDefinition;
 
 /// The number of characters of a name or a type that errors quote.

@@ -2,7 +2,6 @@
 //! and can change in any release.
 
 // Bounds of arguments: a program passes the values and does not name the trait.
-pub use crate::agent::extract::Extract;
 pub use crate::dispatch::policy::strings::IntoStrings;
 pub use crate::registry::into_registry::IntoRegistry;
 

@@ -45,7 +45,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use check::{CheckError, CheckProblem};
-pub use extract::Extracted;
+pub use extract::{Extract, Extracted};
 pub use extract::answer_validator::AnswerValidator;
 pub use hook::ModelHook;
 pub use limits::{Limits, Prices};
@@ -63,7 +63,6 @@ pub use subagent::SubAgent;
 pub use turn::{TransitionError, Turn};
 
 use self::config::AgentConfig;
-use self::extract::Extract;
 use self::turn::{Outcome, Step, StopRequest};
 use crate::models::ChatModel;
 use crate::registry::into_registry::IntoRegistry;

@@ -29,7 +29,24 @@ use crate::schema::Schema;
 ///
 /// It is implemented for every type with `#[args]`, for every type that derives serde's
 /// `Deserialize` and schemars' `JsonSchema`, and for lists, maps, numbers and strings of these.
-#[doc(hidden)]
+/// Name it as the bound of a generic function.
+///
+/// ```
+/// use tool_runtime::agent::Extract;
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, Stopped, Tools};
+///
+/// async fn ask<T: Extract>(agent: &Agent, question: &str) -> Result<T, Stopped> {
+///     Ok(agent.extract(question).await?.value)
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
+/// let model = ScriptedModel::new([ChatReply::text(r#"{"value": 1815}"#)]);
+/// let agent = Agent::new(model, Tools::new());
+/// assert_eq!(ask::<u32>(&agent, "When was Ada born?").await?, 1815);
+/// # Ok(())
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be extracted from a model's answer",
     label = "put `#[args]` on this type, or derive both `serde::Deserialize` and `schemars::JsonSchema`",

@@ -30,17 +30,15 @@ async fn altered_row_is_reported_and_left_unchanged() {
         store.save("s", write).await.unwrap();
         assert_eq!(client.execute(damage, &[]).await.unwrap(), 1, "{damage}");
         match store.load("s").await.unwrap_err() {
-            SessionError::CorruptRecord { session, message_index, reason } => {
+            SessionError::Corrupt { session, message_index, reason } => {
                 assert_eq!((&*session, message_index), ("s", expected), "{damage}: {reason}");
             }
             error => panic!("{damage}: {error}"),
         }
         // It can't be overwritten without reading it.
         let blind = store.save("s", SessionWrite::create()).await;
-        let is_refused = matches!(
-            blind,
-            Err(SessionError::Conflict { .. } | SessionError::CorruptRecord { .. })
-        );
+        let is_refused =
+            matches!(blind, Err(SessionError::Conflict { .. } | SessionError::Corrupt { .. }));
         assert!(is_refused, "{damage}: {blind:?}");
         store.delete("s").await.unwrap();
         client.execute("DELETE FROM tool_messages", &[]).await.unwrap();
@@ -62,7 +60,7 @@ async fn exchanged_sessions_are_errors() {
     client(&config).await.batch_execute(exchange).await.unwrap();
     for name in ["ada", "bob"] {
         let error = store.load(name).await.unwrap_err();
-        assert!(matches!(error, SessionError::CorruptRecord { .. }), "{error}");
+        assert!(matches!(error, SessionError::Corrupt { .. }), "{error}");
     }
 }
 
@@ -83,6 +81,6 @@ async fn missing_table_is_damage() {
     store.save("s", SessionWrite::create()).await.unwrap();
     client(&config).await.batch_execute("DROP TABLE tool_messages").await.unwrap();
     let error = store.load("s").await.unwrap_err();
-    assert!(matches!(error, SessionError::CorruptRecord { .. }), "{error}");
+    assert!(matches!(error, SessionError::Corrupt { .. }), "{error}");
     assert!(error.to_string().contains("\"tool_messages\" does not exist"), "{error}");
 }

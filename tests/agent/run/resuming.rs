@@ -177,7 +177,7 @@ proptest! {
             match ended {
                 Ok(answer) => assert_eq!(copy, answer.transcript),
                 Err(stopped) => match stopped.reason {
-                    StopReason::Session(SessionError::CorruptRecord { .. }) => {
+                    StopReason::Session(SessionError::Corrupt { .. }) => {
                         assert_eq!(copy, messages, "it stays as it was");
                     }
                     _ => assert_eq!(copy, stopped.transcript),

@@ -7,9 +7,9 @@ use tokio::time::{sleep, timeout};
 use tool_runtime::agent::StreamItem;
 use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::dispatch::{AskLater, Batch, Dispatch};
-use tool_runtime::event::{Event, EventKind, Recorder, RunEvent, RunId};
+use tool_runtime::event::{EventKind, Recorder, RunEvent, RunId};
 use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, Policy, ToolExecution,
+    Agent, ChatModel, ChatReply, ChatRequest, Event, Message, ModelError, Policy, ToolExecution,
     async_trait, tool, tools,
 };
 

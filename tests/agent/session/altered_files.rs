@@ -189,7 +189,7 @@ async fn session_is_deleted_or_its_lost_name_is_an_error() {
         let count = "SELECT count(*) FROM messages WHERE message LIKE '%kept %'";
         let connection = rusqlite::Connection::open(&altered).unwrap();
         let left: i64 = connection.query_row(count, (), |row| row.get(0)).unwrap();
-        let is_corrupt = matches!(deleted, Err(SessionError::CorruptRecord { .. }));
+        let is_corrupt = matches!(deleted, Err(SessionError::Corrupt { .. }));
         assert!(deleted.is_ok() || is_corrupt, "{deleted:?}");
         assert_eq!(left == 0, deleted.is_ok(), "{left} messages, {deleted:?}");
         is_deleted.push(deleted.is_ok());

@@ -17,7 +17,7 @@ fn errors_name_session_condition_and_values() {
             "invalid write to session `ada`: starts at message 2, but the session's message count is 1",
         ),
         (
-            SessionError::CorruptRecord {
+            SessionError::Corrupt {
                 session: "ada".into(),
                 message_index: Some(2),
                 reason: "no".into(),

@@ -54,7 +54,7 @@ pub async fn check(
                         // The records beside the range verify it.
                         if exchanged.start <= range.end && exchanged.end >= range.start {
                             let error = found.expect_err(&case);
-                            let is_corrupt = matches!(error, SessionError::CorruptRecord { .. });
+                            let is_corrupt = matches!(error, SessionError::Corrupt { .. });
                             assert!(is_corrupt, "{case}: {error}");
                             _ = before.next();
                         } else {

@@ -40,7 +40,7 @@ async fn panicking_store_stops_the_run_and_keeps_the_transcript() {
     let stopped =
         agent(&Log::default()).session(Broken::default(), "s").run("Go").await.unwrap_err();
     assert!(
-        matches!(stopped.reason, StopReason::Session(SessionError::CorruptRecord { .. })),
+        matches!(stopped.reason, StopReason::Session(SessionError::Corrupt { .. })),
         "{stopped}"
     );
 }

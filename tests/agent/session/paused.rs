@@ -137,5 +137,5 @@ async fn unreadable_record_is_an_error() {
     let (store, log) = (MemorySessions::new(), Log::default());
     store.save("ada", SessionWrite::create().state("no state")).await.unwrap();
     let paused = session(&store, &log, vec![]).paused().await;
-    assert!(matches!(paused, Err(SessionError::CorruptRecord { .. })), "{paused:?}");
+    assert!(matches!(paused, Err(SessionError::Corrupt { .. })), "{paused:?}");
 }

@@ -99,7 +99,7 @@ async fn damaged_file_is_reported_and_left_unchanged() {
         let all = || other.query_row(all, (), |row| row.get::<_, String>(0)).unwrap();
         let before = all();
         match store.load("s").await.unwrap_err() {
-            SessionError::CorruptRecord { session, message_index, reason } => {
+            SessionError::Corrupt { session, message_index, reason } => {
                 assert_eq!(
                     (session.as_str(), message_index),
                     ("s", expected),
@@ -112,7 +112,7 @@ async fn damaged_file_is_reported_and_left_unchanged() {
         let blind = store.save("s", SessionWrite::create()).await;
         let is_refused = match blind {
             Err(SessionError::Conflict { actual, .. }) => actual == revision,
-            Err(SessionError::CorruptRecord { .. }) => true,
+            Err(SessionError::Corrupt { .. }) => true,
             _ => false,
         };
         assert!(is_refused, "{damage}");

@@ -7,11 +7,10 @@ use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::agent::{Limits, ModelHook, Prices};
 use tool_runtime::dispatch::AskLater;
 use tool_runtime::drivers::{PreparedRequest, ReAct};
-use tool_runtime::models::FinishReason;
 use tool_runtime::{
-    Agent, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, ModelError, Policy,
-    RunContext, ScriptedModel, Stopped, ToolError, ToolOutput, Tools, Usage, async_trait, tool,
-    tools,
+    Agent, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, FinishReason,
+    ModelError, Policy, RunContext, ScriptedModel, Stopped, ToolError, ToolOutput, Tools, Usage,
+    async_trait, tool, tools,
 };
 
 /// Fails.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{SessionRow, as_integer, checksum, corrupt_record};
+use tool_core::Message;
 use tool_core::agent::session::SessionError;
-use tool_core::message::Message;
 
 /// Row of a message: its index, its text, and the checksum of the conversation up to it, bound to
 /// the session.

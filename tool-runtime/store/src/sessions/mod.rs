@@ -23,9 +23,5 @@ pub(super) fn corrupt_record(
     message_index: Option<usize>,
     reason: impl Into<String>,
 ) -> SessionError {
-    SessionError::CorruptRecord {
-        session: session.to_owned(),
-        message_index,
-        reason: reason.into(),
-    }
+    SessionError::Corrupt { session: session.to_owned(), message_index, reason: reason.into() }
 }

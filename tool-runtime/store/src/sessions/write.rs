@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use super::{SessionRow, checksum};
+use tool_core::Message;
 use tool_core::agent::session::{SessionError, SessionWrite};
-use tool_core::message::Message;
 
 /// Write operation whose messages are encoded.
 pub(crate) struct EncodedWrite {

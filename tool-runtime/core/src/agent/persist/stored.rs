@@ -56,7 +56,7 @@ pub(in crate::agent) fn decode_state(session: &str, state: &str) -> Result<RunSt
 }
 
 fn decode<T: DeserializeOwned>(session: &str, state: &str) -> Result<T, SessionError> {
-    serde_json::from_str(state).map_err(|error| SessionError::CorruptRecord {
+    serde_json::from_str(state).map_err(|error| SessionError::Corrupt {
         session: session.to_owned(),
         message_index: None,
         reason: error.to_string(),

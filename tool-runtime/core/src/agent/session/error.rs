@@ -37,7 +37,7 @@ pub enum SessionError {
          unchanged: repair the record, or delete the session",
         message_index.map(|index| format!(" at message {index}")).unwrap_or_default()
     )]
-    CorruptRecord {
+    Corrupt {
         /// The name of the session.
         session: String,
         /// The index of the message that is corrupt, from 0; `None` if it is another part of the

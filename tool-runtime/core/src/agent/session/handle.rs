@@ -98,7 +98,7 @@ impl Session {
     ///
     /// # Errors
     /// Returns [`SessionError::Unavailable`] if the store can't be reached, and
-    /// [`SessionError::CorruptRecord`] if the messages can't be decoded.
+    /// [`SessionError::Corrupt`] if the messages can't be decoded.
     ///
     /// ```
     /// use tool_runtime::agent::session::MemorySessions;
@@ -133,7 +133,7 @@ impl Session {
     ///
     /// # Errors
     /// Returns [`SessionError::Unavailable`] if the store can't be reached, and
-    /// [`SessionError::CorruptRecord`] if the record can't be decoded.
+    /// [`SessionError::Corrupt`] if the record can't be decoded.
     ///
     /// ```
     /// use tool_runtime::agent::session::MemorySessions;

@@ -136,7 +136,7 @@ pub trait SessionStore: Send + Sync + Debug {
     ///
     /// # Errors
     /// Returns [`Unavailable`](SessionError::Unavailable) if the store can't be reached, and
-    /// [`CorruptRecord`](SessionError::CorruptRecord) if the record can't be decoded.
+    /// [`Corrupt`](SessionError::Corrupt) if the record can't be decoded.
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError>;
 
     /// Loads the messages at these indices, with the state and the revision of the session. Returns

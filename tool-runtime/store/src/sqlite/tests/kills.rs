@@ -17,8 +17,8 @@ use tokio::task::JoinSet;
 
 use super::folder::Folder;
 use crate::sqlite::Sqlite;
+use tool_core::Message;
 use tool_core::agent::session::{SessionStore, SessionWrite};
-use tool_core::message::Message;
 
 const FILE: &str = "TOOL_RUNTIME_KILLS_FILE";
 const STEPS: &str = "TOOL_RUNTIME_KILLS_STEPS";

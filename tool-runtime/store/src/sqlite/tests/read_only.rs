@@ -7,8 +7,8 @@ use crate::sqlite::error::OpenFailure;
 use crate::sqlite::migrations::migrate;
 use crate::sqlite::schema::{MIGRATIONS, PART};
 use crate::sqlite::{Sqlite, read_only};
+use tool_core::Message;
 use tool_core::agent::session::{SessionError, SessionQuery, SessionStore, SessionWrite};
-use tool_core::message::Message;
 
 #[tokio::test]
 async fn file_that_cannot_be_written_is_read() {

@@ -5,8 +5,8 @@ use rusqlite::Connection;
 use super::folder::Folder;
 use crate::sqlite::tables::SqliteTables;
 use crate::sqlite::{OpenError, Sqlite, SqliteError};
+use tool_core::Message;
 use tool_core::agent::session::{SessionStore, SessionWrite};
-use tool_core::message::Message;
 
 const MIGRATIONS: &[&str] = &[
     "CREATE TABLE a (x)",

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use tool_runtime::Reasoning;
 use tool_runtime::agent::StreamItem;
 use tool_runtime::event::{EventKind, ModelEvent};
-use tool_runtime::message::Reasoning;
 use tool_runtime::{
     Agent, AssistantPart, ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError, Policy,
     ScriptedModel, async_trait, models::DeltaSink, tool, tools,

@@ -18,11 +18,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
-use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, Snapshot};
+use tool_runtime::registry::{DescriptionStore, MemoryDescriptions};
 use tool_runtime::{
     Agent, Arguments, Availability, ChatReply, Dispatcher, EffectRecord, Message, Registry,
-    RegistryError, ScriptedModel, ScriptedTurn, Tool, ToolCall, ToolContext, ToolDefinition,
-    ToolError, ToolKind, ToolOutput, ToolPreference, Tools, async_trait, tool, tools,
+    RegistryError, ScriptedModel, ScriptedTurn, Snapshot, Tool, ToolCall, ToolContext,
+    ToolDefinition, ToolError, ToolKind, ToolOutput, ToolPreference, Tools, async_trait, tool,
+    tools,
 };
 
 /// A tool whose output is its description, which distinguishes tools of the same name.

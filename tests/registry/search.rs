@@ -9,14 +9,14 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tool_runtime::agent::Turn;
-use tool_runtime::dispatch::{Dispatcher, Permissions};
+use tool_runtime::dispatch::Permissions;
 use tool_runtime::registry::{
     BySearch, SearchTools, Selector, SelectorInput, ToolIndex, definition_bytes,
 };
 use tool_runtime::{
-    Agent, Arguments, Availability, ChatReply, EffectRecord, Message, Permission, Policy, Registry,
-    ScriptedModel, ScriptedTurn, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
-    ToolErrorKind, ToolOutput, ToolPreference, Tools, async_trait, tools,
+    Agent, Arguments, Availability, ChatReply, Dispatcher, EffectRecord, Message, Permission,
+    Policy, Registry, ScriptedModel, ScriptedTurn, Tool, ToolCall, ToolContext, ToolDefinition,
+    ToolError, ToolErrorKind, ToolOutput, ToolPreference, Tools, async_trait, tools,
 };
 
 /// Tool that returns its name.

@@ -31,12 +31,12 @@ use tool_runtime::agent::{
 };
 use tool_runtime::dispatch::{Approval, AskLater, Interceptor};
 use tool_runtime::drivers::{Driver, Native, PreparedRequest, ReAct, Text};
-use tool_runtime::event::{Event, EventKind, ModelEvent, Recorder, RunEvent, ToolEvent};
+use tool_runtime::event::{EventKind, ModelEvent, Recorder, RunEvent, ToolEvent};
 use tool_runtime::registry::{Selector, SelectorInput};
 use tool_runtime::schema::{Dialect, Schema};
 use tool_runtime::{
     Agent, Answer, CancellationToken, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta,
-    EffectRecord, Message, ModelError, ScriptedModel, ScriptedTurn, StopReason, Stopped,
+    EffectRecord, Event, Message, ModelError, ScriptedModel, ScriptedTurn, StopReason, Stopped,
     ToolChoice, ToolContext, ToolDefinition, ToolExecution, ToolOutput, ToolResult, Tools, Usage,
     args, async_trait, tool, tools,
 };

@@ -1,6 +1,6 @@
 //! Runs that are streamed.
 
-use tool_runtime::message::{AssistantPart, Reasoning};
+use tool_runtime::{AssistantPart, Reasoning};
 
 use super::*;
 use support::run_events::ONE_CALL_RUN;

@@ -21,11 +21,11 @@ use tool_runtime::dispatch::{
     Approval, ApprovalRequest, Approver, Batch, Concurrency, InterceptAction, InterceptContext,
     Interceptor, Permissions, RateLimits, RunInfo,
 };
-use tool_runtime::event::{BlockReason, Event, Observers, ToolEvent};
+use tool_runtime::event::{BlockReason, Observers, ToolEvent};
 use tool_runtime::{
-    Arguments, CancellationToken, Dispatcher, Permission, Policy, RateLimit, Registry, RunContext,
-    Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolExecution, ToolOutput, Tools,
-    async_trait, tool, tools,
+    Arguments, CancellationToken, Dispatcher, Event, Permission, Policy, RateLimit, Registry,
+    RunContext, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolExecution, ToolOutput,
+    Tools, async_trait, tool, tools,
 };
 
 /// Records which calls entered their tools, and which of them ran at the same time.

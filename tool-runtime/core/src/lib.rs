@@ -59,23 +59,39 @@ pub use tool_runtime_macros::core_args as args;
 /// Makes a tool of a function; `tool_runtime::tool` documents it.
 pub use tool_runtime_macros::core_tool as tool;
 
-pub use agent::{Agent, Answer, StopReason, Stopped};
-pub use dispatch::{Dispatcher, Policy};
-pub use event::{EffectRecord, Event, ToolExecution};
-pub use message::{
-    Arguments, AssistantPart, CallId, ContentPart, Image, Message, Reasoning, ToolCall, ToolResult,
-    Untrusted, Usage,
-};
-pub use models::{
-    ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, FinishReason, ModelError, ScriptedModel,
-    ScriptedTurn, ToolChoice,
-};
-pub use registry::{Registry, RegistryError, Snapshot, Tools};
+pub use agent::handle::Agent;
+pub use agent::outcome::answer::{Answer, Stopped};
+pub use agent::outcome::stop_reason::StopReason;
+pub use dispatch::dispatcher::Dispatcher;
+pub use dispatch::policy::config::Policy;
+pub use event::effect::EffectRecord;
+pub use event::execution::ToolExecution;
+pub use event::kind::Event;
+pub use message::arguments::Arguments;
+pub use message::call::{CallId, ToolCall};
+pub use message::content::ContentPart;
+pub use message::media::Image;
+pub use message::reasoning::Reasoning;
+pub use message::tool_kind::ToolKind;
+pub use message::tool_result::ToolResult;
+pub use message::transcript::{AssistantPart, Message};
+pub use message::untrusted::Untrusted;
+pub use message::usage::Usage;
+pub use models::chat_model::ChatModel;
+pub use models::delta::Delta;
+pub use models::error::ModelError;
+pub use models::options::{ChatOptions, ToolChoice};
+pub use models::request::{ChatReply, ChatRequest, FinishReason};
+pub use models::scripted::{ScriptedModel, ScriptedTurn};
+pub use registry::error::RegistryError;
+pub use registry::handle::Registry;
+pub use registry::snapshot::Snapshot;
+pub use registry::tools::Tools;
 pub use tool::{
     Availability, BackgroundChange, DefinitionError, Effect, Extensions, Fingerprint,
-    IntoToolOutput, OutputFormat, Permission, RateLimit, Repair, Row,
-    RunContext, TokenReservation, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
-    ToolKind, ToolOutput, ToolPreference, Toolbox, ValidatedArguments,
+    IntoToolOutput, OutputFormat, Permission, RateLimit, Repair, Row, RunContext, TokenReservation,
+    Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolPreference,
+    Toolbox, ValidatedArguments,
 };
 #[cfg(feature = "process")]
 pub use tool::{Command, CommandOutput};

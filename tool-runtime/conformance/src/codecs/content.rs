@@ -1,11 +1,11 @@
 //! Messages with each kind of part, and the texts of them that a request must contain.
 
 use serde_json::{Value, json};
-use tool_core::message::{
-    AssistantPart, Audio, ContentPart, EmbeddedResource, FileData, Image, Message, Reasoning,
-    ResourceLink, ToolCall, ToolResult,
+use tool_core::message::{Audio, EmbeddedResource, FileData, ResourceLink};
+use tool_core::{
+    AssistantPart, ChatRequest, ContentPart, Image, Message, ModelError, Reasoning, ToolCall,
+    ToolResult,
 };
-use tool_core::models::{ChatRequest, ModelError};
 
 use super::{body, contains};
 use crate::Violation;
@@ -211,7 +211,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use serde_json::{Value, json};
-    use tool_core::message::{Arguments, AssistantPart, ContentPart, Message, ResourceData};
+    use tool_core::message::{Arguments, ResourceData};
+    use tool_core::{AssistantPart, ContentPart, Message};
 
     use super::{parts, samples};
     use crate::variants::variants;

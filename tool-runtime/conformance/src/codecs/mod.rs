@@ -6,7 +6,8 @@
 //!
 //! ```
 //! use tool_conformance::{Violation, codecs};
-//! use tool_runtime::models::{ChatRequest, WireNames};
+//! use tool_runtime::ChatRequest;
+//! use tool_runtime::models::WireNames;
 //! use tool_runtime::providers::codec::Codec;
 //!
 //! /// Returns the violations of a codec of your own.
@@ -27,7 +28,7 @@ mod content;
 mod options;
 
 use serde_json::Value;
-use tool_core::models::{ChatRequest, ModelError};
+use tool_core::{ChatRequest, ModelError};
 
 use crate::Violation;
 use crate::checks::Checks;
@@ -41,18 +42,17 @@ const REFUSED: &str = "a refusal is `ModelError::Setup` with a reason";
 ///
 /// - Each text, call and result is in the body. Data that the API does not accept has a
 ///   [note](tool_core::message::Media::note) in its place.
-/// - Different [tool choices](tool_core::models::ToolChoice) and options have different bodies.
+/// - Different [tool choices](tool_core::ToolChoice) and options have different bodies.
 /// - What the API can't express is [`ModelError::Setup`] with a reason.
 ///
-/// [Reasoning](tool_core::message::Reasoning) of another provider is left out, and
-/// [`extra`](tool_core::models::ChatOptions::extra) is not checked, because a client adds it. The
+/// [Reasoning](tool_core::Reasoning) of another provider is left out, and
+/// [`extra`](tool_core::ChatOptions::extra) is not checked, because a client adds it. The
 /// reasons for which replies end are in no request.
 ///
 /// ```
 /// use serde_json::json;
 /// use tool_conformance::codecs;
-/// use tool_runtime::Message;
-/// use tool_runtime::models::ChatRequest;
+/// use tool_runtime::{ChatRequest, Message};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// // Drops pictures, calls and options.

@@ -1,10 +1,8 @@
 //! Tools, tool choices and other options of requests.
 
 use serde_json::{Value, json};
-use tool_core::ToolDefinition;
-use tool_core::message::Message;
-use tool_core::models::{ChatOptions, ChatRequest, ModelError, ToolChoice};
 use tool_core::schema::Schema;
+use tool_core::{ChatOptions, ChatRequest, Message, ModelError, ToolChoice, ToolDefinition};
 
 use super::{body, contains};
 use crate::Violation;
@@ -128,7 +126,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use serde_json::{Value, json};
-    use tool_core::models::ToolChoice;
+    use tool_core::ToolChoice;
 
     use super::{samples, tool_choices};
     use crate::variants::variants;
@@ -147,7 +145,7 @@ mod tests {
     /// The tool choice and `extra` are not settings of the samples.
     #[test]
     fn samples_have_each_option() {
-        let debug = format!("{:?}", tool_core::models::ChatOptions::default());
+        let debug = format!("{:?}", tool_core::ChatOptions::default());
         assert_eq!(debug.matches(": ").count(), samples().len() + 2, "{debug}");
     }
 }

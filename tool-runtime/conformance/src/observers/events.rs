@@ -4,10 +4,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Map, json};
 use tool_core::event::{
-    BlockReason, Event, EventKind, LogEvent, MessageSource, ModelEvent, Origin, Progress, RunEvent,
-    ToolEvent, ToolExecution, UnmatchedRule,
+    BlockReason, EventKind, LogEvent, MessageSource, ModelEvent, Origin, Progress, RunEvent,
+    ToolEvent, UnmatchedRule,
 };
-use tool_core::message::{ToolCall, ToolResult, Usage};
+use tool_core::{Event, ToolCall, ToolExecution, ToolResult, Usage};
 
 /// Returns an event of each kind, some with empty and some with unusual texts.
 pub(super) fn all() -> Vec<Event> {

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use tool_core::event::{Event, Observer};
+use tool_core::Event;
+use tool_core::event::Observer;
 
 use crate::Violation;
 use crate::checks::{Checks, Scheduling, Work, catch};

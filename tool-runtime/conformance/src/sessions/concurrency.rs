@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tokio::task::yield_now;
+use tool_core::Message;
 use tool_core::agent::session::{SessionError, SessionRecord, SessionStore, SessionWrite};
-use tool_core::message::Message;
 
 use crate::Violation;
 use crate::checks::{Scheduling, Work, poll_times};

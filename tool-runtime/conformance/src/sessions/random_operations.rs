@@ -8,10 +8,10 @@ use fastrand::Rng;
 use super::samples::messages;
 use crate::Violation;
 use crate::violation::{ensure, ensure_eq, failed};
+use tool_core::Message;
 use tool_core::agent::session::{
     SessionError, SessionQuery, SessionRecord, SessionStore, SessionWrite,
 };
-use tool_core::message::Message;
 
 /// The number of random sequences.
 pub(super) const SEEDS: u64 = 24;

@@ -7,10 +7,8 @@ use serde_json::json;
 use crate::Violation;
 use crate::violation::{ensure_eq, failed};
 use tool_core::agent::session::{SessionQuery, SessionRecord, SessionStore, SessionWrite};
-use tool_core::message::{
-    AssistantPart, Audio, ContentPart, EmbeddedResource, FileData, Image, Message, Reasoning,
-    ResourceLink, ToolCall, ToolResult,
-};
+use tool_core::message::{Audio, EmbeddedResource, FileData, ResourceLink};
+use tool_core::{AssistantPart, ContentPart, Image, Message, Reasoning, ToolCall, ToolResult};
 
 /// Names that differ by little.
 pub(super) const NAMES: [&str; 16] = [

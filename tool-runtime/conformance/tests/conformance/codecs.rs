@@ -3,12 +3,14 @@
 use serde_json::{Value, json};
 use tool_conformance::Violation;
 use tool_conformance::codecs::check;
-use tool_runtime::models::{ChatOptions, ModelError, ToolChoice, WireNames};
+use tool_runtime::models::WireNames;
 use tool_runtime::providers::__private::{
     AnthropicMessages, ChatCompletions, GenerateContent, MistralChat, OllamaChat, Responses,
 };
 use tool_runtime::providers::codec::Codec;
-use tool_runtime::{AssistantPart, ChatRequest, ContentPart, Message};
+use tool_runtime::{
+    AssistantPart, ChatOptions, ChatRequest, ContentPart, Message, ModelError, ToolChoice,
+};
 
 use crate::assert_found;
 

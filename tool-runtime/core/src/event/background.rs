@@ -14,8 +14,8 @@ pub(super) const DEFAULT_CAPACITY: usize = 10_000;
 /// is dropped, the thread processes what is queued and ends.
 ///
 /// ```
-/// use tool_runtime::event::{Background, Event};
-/// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+/// use tool_runtime::event::Background;
+/// use tool_runtime::{Agent, ChatReply, Event, ScriptedModel, Tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -39,8 +39,8 @@ impl Background {
     /// Returns an error if the thread can't be spawned.
     ///
     /// ```
-    /// use tool_runtime::event::{Background, Event};
-    /// use tool_runtime::{Agent, ScriptedModel, Tools};
+    /// use tool_runtime::event::Background;
+    /// use tool_runtime::{Agent, Event, ScriptedModel, Tools};
     ///
     /// let log = Background::new(|event: &Event| println!("{}", event.name()))?;
     /// let agent = Agent::new(ScriptedModel::default(), Tools::new()).observer(log.clone());

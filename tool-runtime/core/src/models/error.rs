@@ -61,7 +61,7 @@ pub enum ModelError {
     /// from the one that was recorded.
     #[error("{0}")]
     Unrecorded(String),
-    /// A request does not meet the expectations of a [`ScriptedModel`](super::ScriptedModel).
+    /// A request does not meet the expectations of a [`ScriptedModel`](crate::ScriptedModel).
     #[error("request {request} does not match the script: {problem}")]
     Script {
         /// The number of the request, from 1.

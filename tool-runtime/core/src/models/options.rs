@@ -8,7 +8,7 @@ use crate::schema::Schema;
 /// Settings of a model request. A setting that is not set is left to the provider.
 ///
 /// ```
-/// use tool_runtime::models::{ChatOptions, ToolChoice};
+/// use tool_runtime::{ChatOptions, ToolChoice};
 ///
 /// let options = ChatOptions::default()
 ///     .tool_choice(ToolChoice::Required)

@@ -29,8 +29,7 @@ use crate::tool::work::blocking::DetachedThreads;
 ///
 /// ```
 /// use tool_runtime::dispatch::{Batch, Dispatch};
-/// use tool_runtime::message::ToolResult;
-/// use tool_runtime::{ToolCall, ToolExecution, async_trait};
+/// use tool_runtime::{ToolCall, ToolExecution, ToolResult, async_trait};
 ///
 /// /// Answers each call with the name of its tool.
 /// struct Names;
@@ -61,8 +60,8 @@ pub trait Dispatch: Send + Sync {
 /// The calls of one reply and the context in which they run.
 ///
 /// ```
-/// use tool_runtime::dispatch::Batch;
 /// use tool_runtime::ToolCall;
+/// use tool_runtime::dispatch::Batch;
 ///
 /// let batch = Batch::from(vec![ToolCall::new("call_1", "now", "{}")]);
 /// assert_eq!(batch.calls.len(), 1);

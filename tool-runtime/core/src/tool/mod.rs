@@ -52,7 +52,7 @@ pub use safety::{Availability, Effect, Permission, RateLimit, Repair};
 #[cfg(feature = "process")]
 pub use work::command::{Command, CommandOutput};
 
-pub use crate::message::ToolKind;
+pub(crate) use crate::message::ToolKind;
 pub use suspended::{CallAnswer, SuspendedCall};
 pub(crate) use suspended::{MAX_PENDING_LEVELS, can_be_pending};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tool_core::Event;
-use tool_core::event::{EffectRecord, Observer, RunId};
+use tool_core::event::{Observer, RunId};
+use tool_core::{EffectRecord, Event};
 
 use super::diff::file_diff;
 use super::journal::{Change, JournalEntry, TurnId, net_states};

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
-use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, async_trait, tools};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
 
 use super::fixture::Fixture;
 

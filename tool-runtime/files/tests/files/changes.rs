@@ -10,8 +10,8 @@ use std::thread;
 
 use crate::files::Files;
 use serde_json::{Value, json};
-use tool_runtime::event::{EffectRecord, FileChange, FileOp, Recorder, RunId};
-use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, ToolCall, tools};
+use tool_runtime::event::{FileChange, FileOp, Recorder, RunId};
+use tool_runtime::{Agent, ChatReply, EffectRecord, Policy, ScriptedModel, ToolCall, tools};
 
 use super::fixture::{ApprovesAll, Fixture, dispatcher};
 

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::files::Files;
 use serde_json::Value;
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::Observer;
-use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, ToolExecution, async_trait, tools};
+use tool_runtime::{
+    Dispatcher, Policy, Registry, RunContext, ToolCall, ToolExecution, async_trait, tools,
+};
 
 /// A workspace `inside` of a temporary folder.
 pub(crate) struct Fixture {

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use super::decode::{assemble_reply, failure, parts};
 use crate::codec::{Assemble, DecodeError, RawJson};
 use crate::shared::Counts;
-use tool_core::message::{Arguments, AssistantPart};
-use tool_core::models::{ChatReply, Delta, DeltaSink, WireNames};
+use tool_core::models::{DeltaSink, WireNames};
+use tool_core::{Arguments, AssistantPart, ChatReply, Delta};
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

@@ -15,9 +15,11 @@ use super::decode::{CONTAINER, REASONING_OF};
 use crate::codec::{IdRules, WireIds, arguments_object, encode_parts, encode_result};
 use crate::model_table::traits;
 use crate::shared::{CONTINUATION, OPENING, set};
-use tool_core::ToolDefinition;
-use tool_core::message::{AssistantPart, Media, Message, ToolResult};
-use tool_core::models::{ChatOptions, ChatRequest, ToolChoice, WireNames};
+use tool_core::message::Media;
+use tool_core::models::WireNames;
+use tool_core::{
+    AssistantPart, ChatOptions, ChatRequest, Message, ToolChoice, ToolDefinition, ToolResult,
+};
 
 pub(super) fn request(
     model: &str,

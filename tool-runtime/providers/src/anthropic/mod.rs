@@ -9,8 +9,9 @@ use serde_json::Value;
 use super::client::Client;
 use super::codec::{Api, Assemble, Codec, DecodeError, Framing};
 use super::model_table::check_options;
-use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use tool_core::models::{NameRules, WireNames};
 use tool_core::schema::Dialect;
+use tool_core::{ChatReply, ChatRequest, ModelError};
 
 /// Version of the API that this codec implements.
 const VERSION: &str = "2023-06-01";
@@ -94,9 +95,9 @@ mod tests {
     use serde_json::json;
 
     use super::{AnthropicMessages, Codec, WireNames};
-    use tool_core::ToolDefinition;
-    use tool_core::models::{ChatRequest, ModelError, NameRules};
+    use tool_core::models::NameRules;
     use tool_core::schema::Dialect;
+    use tool_core::{ChatRequest, ModelError, ToolDefinition};
 
     #[test]
     fn too_many_strict_tools_are_an_error() {

@@ -13,7 +13,8 @@ use super::call_positions::CallPositions;
 use super::reply::{WireCall, WireFunction, assemble_reply, restore_raw_arguments};
 use crate::codec::{Assemble, DecodeError, RawJson};
 use crate::shared::Counts;
-use tool_core::models::{ChatReply, Delta, DeltaSink, WireNames};
+use tool_core::models::{DeltaSink, WireNames};
+use tool_core::{ChatReply, Delta};
 
 /// The highest number of bytes of a tool name that comes in pieces: each piece emits the name so
 /// far, so a long one would take quadratic time.

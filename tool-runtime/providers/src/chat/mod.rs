@@ -17,8 +17,8 @@ pub(super) use request::{
 };
 
 use super::codec::DecodeError;
-use tool_core::message::{AssistantPart, Reasoning};
 use tool_core::models::DeltaSink;
+use tool_core::{AssistantPart, Reasoning};
 
 /// Builds the content of a reply beside its calls.
 pub(super) trait ContentBuilder: Default + Send {

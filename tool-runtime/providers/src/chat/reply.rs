@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::ContentBuilder;
 use crate::codec::{DecodeError, RawJson};
 use crate::shared::Counts;
-use tool_core::message::{Arguments, AssistantPart, ToolCall, Usage};
-use tool_core::models::{ChatReply, FinishReason, WireNames};
+use tool_core::models::WireNames;
+use tool_core::{Arguments, AssistantPart, ChatReply, FinishReason, ToolCall, Usage};
 
 #[derive(Deserialize)]
 struct Completion<S> {

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::codec::{WireIds, arguments_text, encode_parts};
 use crate::shared::set;
-use tool_core::ToolDefinition;
-use tool_core::message::{ContentPart, Media, ToolCall, ToolResult};
-use tool_core::models::{ChatRequest, ToolChoice, WireNames};
+use tool_core::message::Media;
+use tool_core::models::WireNames;
+use tool_core::{ChatRequest, ContentPart, ToolCall, ToolChoice, ToolDefinition, ToolResult};
 
 /// Sets the tools and all options except `max_tokens`, whose name differs. `required` is the API's
 /// value of `tool_choice` that forces a call.

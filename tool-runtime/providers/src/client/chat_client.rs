@@ -17,9 +17,8 @@ use crate::client::rejected_output::{called_reply, emitted_reply, rejected_parts
 use crate::codec::Codec;
 use crate::connection::exchange::timeout_error;
 use tool_core::__workspace::BoxFuture;
-use tool_core::models::{
-    ChatModel, ChatReply, ChatRequest, Delta, DeltaSink, ModelError, WireNames, repaired_messages,
-};
+use tool_core::models::{DeltaSink, WireNames, repaired_messages};
+use tool_core::{ChatModel, ChatReply, ChatRequest, Delta, ModelError};
 
 impl<C: Codec> Client<C> {
     /// Sets the maximum number of calls in a reply. Default: 10,000.

@@ -2,9 +2,8 @@
 
 use std::fmt::Debug;
 
-use tool_core::message::{AssistantPart, Message};
-use tool_core::models::{ChatRequest, ModelError, ToolChoice};
 use tool_core::schema::Schema;
+use tool_core::{AssistantPart, ChatRequest, Message, ModelError, ToolChoice};
 
 use crate::codec::Codec;
 

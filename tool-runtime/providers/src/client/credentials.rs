@@ -1,7 +1,7 @@
 //! Checks of the names and keys that a program sets. An empty variable or a file of two lines is
 //! found at startup, not by an error of the provider.
 
-use tool_core::models::ModelError;
+use tool_core::ModelError;
 
 /// Checks the name of a model.
 ///

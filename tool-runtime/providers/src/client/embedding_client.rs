@@ -11,8 +11,9 @@ use crate::codec::EmbeddingCodec;
 use crate::connection::exchange::CompleteBody;
 use crate::embeddings::unit_vectors;
 use tool_core::__workspace::BoxFuture;
+use tool_core::ModelError;
 use tool_core::models::{
-    ApiErrorKind, EmbedLimits, EmbedPurpose, EmbedRequest, Embedder, Embeddings, ModelError,
+    ApiErrorKind, EmbedLimits, EmbedPurpose, EmbedRequest, Embedder, Embeddings,
 };
 
 impl<C: EmbeddingCodec> Client<C> {

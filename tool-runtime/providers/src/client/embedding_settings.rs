@@ -1,6 +1,7 @@
 //! Settings that only an embedder has.
 
-use tool_core::models::{EmbedLimits, ModelError};
+use tool_core::ModelError;
+use tool_core::models::EmbedLimits;
 
 /// Settings of an embedder. `None` is the default of the codec.
 #[derive(Clone, Default)]

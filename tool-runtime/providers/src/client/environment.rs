@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::codec::Api;
-use tool_core::models::ModelError;
+use tool_core::ModelError;
 
 /// Creates a client from the variables that a function returns.
 pub(crate) fn client_from<C: Api + Default>(
@@ -54,7 +54,7 @@ mod tests {
     use super::client_from;
     use crate::client::Client;
     use crate::codec::Api;
-    use tool_core::models::ModelError;
+    use tool_core::ModelError;
 
     #[derive(Clone, Debug, Default)]
     struct Remote;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use tool_core::models::ModelError;
+use tool_core::ModelError;
 
 /// Members that the client sets from the request: its conversation, tools, tool choice and output
 /// schema. To replace one of them would silently remove what the program has set.

@@ -19,7 +19,7 @@ use super::connection::Connection;
 use crate::client::embedding_settings::EmbeddingSettings;
 use crate::client::environment::client_from;
 use crate::codec::Api;
-use tool_core::models::ModelError;
+use tool_core::ModelError;
 use tool_http::Transport;
 
 /// Client for a model behind an HTTP API; the type parameter is the codec of the API.

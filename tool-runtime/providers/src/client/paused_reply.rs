@@ -1,6 +1,6 @@
 //! Replies that a provider pauses: it sends the rest when the client asks for it.
 
-use tool_core::models::{ChatReply, FinishReason};
+use tool_core::{ChatReply, FinishReason};
 
 /// Returns whether a reply can be continued. Calls come first: their results continue the turn.
 pub(crate) fn is_paused(reply: &ChatReply) -> bool {

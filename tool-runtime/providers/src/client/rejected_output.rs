@@ -2,11 +2,8 @@
 //! formats of models that write calls as text can read.
 
 use tool_core::__workspace::{Formats, ToolLookup, emit_reply};
-use tool_core::ToolDefinition;
-use tool_core::message::AssistantPart;
-use tool_core::models::{
-    ApiError, ChatReply, ChatRequest, DeltaSink, FinishReason, ModelError, WireNames,
-};
+use tool_core::models::{ApiError, DeltaSink, WireNames};
+use tool_core::{AssistantPart, ChatReply, ChatRequest, FinishReason, ModelError, ToolDefinition};
 
 /// Returns the text and the calls in what a server rejected.
 ///

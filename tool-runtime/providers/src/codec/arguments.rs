@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use tool_core::json;
-use tool_core::message::Arguments;
+use tool_core::{Arguments, json};
 
 /// Returns the JSON text of the object that the tool received. If the tool received none, returns
 /// an object that contains the text of the model, so that the model still sees what it wrote.
@@ -28,7 +27,7 @@ fn repaired_object(arguments: &Arguments) -> String {
 /// every later one.
 ///
 /// ```
-/// use tool_runtime::message::Arguments;
+/// use tool_runtime::Arguments;
 /// use tool_runtime::providers::codec::arguments_text;
 ///
 /// assert_eq!(arguments_text(&Arguments::from(r#"{ "n": 1.0 }"#)), r#"{ "n": 1.0 }"#);
@@ -49,7 +48,7 @@ pub fn arguments_text(arguments: &Arguments) -> Cow<'_, str> {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_runtime::message::Arguments;
+/// use tool_runtime::Arguments;
 /// use tool_runtime::providers::codec::arguments_object;
 ///
 /// assert_eq!(arguments_object(&Arguments::from("{n: 1,}")), json!({ "n": 1 }));

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use tool_core::message::{ContentPart, Media, ToolResult};
+use tool_core::message::Media;
+use tool_core::{ContentPart, ToolResult};
 
 /// Encodes parts in order, for an API that accepts text and some kinds of data.
 ///
@@ -12,7 +13,8 @@ use tool_core::message::{ContentPart, Media, ToolResult};
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_runtime::message::{Audio, Image};
+/// use tool_runtime::Image;
+/// use tool_runtime::message::Audio;
 /// use tool_runtime::providers::codec::encode_parts;
 ///
 /// let image = Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };

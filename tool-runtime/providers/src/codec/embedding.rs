@@ -1,7 +1,8 @@
 use serde_json::Value;
 
 use super::{Api, DecodeError};
-use tool_core::models::{EmbedLimits, EmbedPurpose, EmbedRequest, Embeddings, ModelError};
+use tool_core::ModelError;
+use tool_core::models::{EmbedLimits, EmbedPurpose, EmbedRequest, Embeddings};
 
 /// Converts requests for embeddings into those of one API, and its responses into [`Embeddings`].
 ///
@@ -12,7 +13,8 @@ use tool_core::models::{EmbedLimits, EmbedPurpose, EmbedRequest, Embeddings, Mod
 ///
 /// ```
 /// use serde_json::{Value, json};
-/// use tool_runtime::models::{EmbedRequest, Embedder, Embeddings, ModelError};
+/// use tool_runtime::ModelError;
+/// use tool_runtime::models::{EmbedRequest, Embedder, Embeddings};
 /// use tool_runtime::providers::Client;
 /// use tool_runtime::providers::codec::{Api, DecodeError, EmbeddingCodec};
 ///

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use tool_core::message::{CallId, Message};
+use tool_core::{CallId, Message};
 
 /// Call ids of a conversation in the form that a provider accepts.
 ///
@@ -12,8 +12,8 @@ use tool_core::message::{CallId, Message};
 /// A conversation that grows therefore keeps its ids.
 ///
 /// ```
-/// use tool_runtime::message::{AssistantPart, CallId, Message, ToolCall};
 /// use tool_runtime::providers::codec::{IdRules, WireIds};
+/// use tool_runtime::{AssistantPart, CallId, Message, ToolCall};
 ///
 /// let call = |id| AssistantPart::Call(ToolCall::new(id, "add", "{}"));
 /// let messages = [Message::Assistant { parts: vec![call("toolu_1"), call("f.add:0")] }];
@@ -27,8 +27,8 @@ pub struct WireIds<'m>(HashMap<&'m str, String>);
 /// Rules of a provider for call ids.
 ///
 /// ```
-/// use tool_runtime::message::{AssistantPart, CallId, Message, ToolCall};
 /// use tool_runtime::providers::codec::{IdRules, WireIds};
+/// use tool_runtime::{AssistantPart, CallId, Message, ToolCall};
 ///
 /// let call = AssistantPart::Call(ToolCall::new("call_1", "add", "{}"));
 /// let messages = [Message::Assistant { parts: vec![call] }];
@@ -118,7 +118,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::{IdRules, WireIds};
-    use tool_core::message::{AssistantPart, CallId, Message, ToolCall};
+    use tool_core::{AssistantPart, CallId, Message, ToolCall};
 
     fn message(ids: &[&str]) -> Message {
         let call = |id: &&str| AssistantPart::Call(ToolCall::new(*id, "t", "{}"));

@@ -27,10 +27,10 @@
 //!
 //! ```
 //! use serde_json::{Value, json};
-//! use tool_runtime::models::{Delta, DeltaSink, ModelError, NameRules, WireNames};
+//! use tool_runtime::models::{DeltaSink, NameRules, WireNames};
 //! use tool_runtime::providers::Client;
 //! use tool_runtime::providers::codec::{Api, Assemble, Codec, DecodeError, Framing};
-//! use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message};
+//! use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError};
 //!
 //! #[derive(Clone, Debug, Default)]
 //! struct Prompts;
@@ -141,8 +141,9 @@ pub use embedding::EmbeddingCodec;
 pub use ids::{IdRules, WireIds};
 pub use raw_json::RawJson;
 
-use tool_core::models::{ChatReply, ChatRequest, DeltaSink, ModelError, NameRules, WireNames};
+use tool_core::models::{DeltaSink, NameRules, WireNames};
 use tool_core::schema::Dialect;
+use tool_core::{ChatReply, ChatRequest, ModelError};
 
 /// Converts turns into the requests of one model API, and its replies into [`ChatReply`].
 ///
@@ -172,7 +173,7 @@ pub trait Codec: Api {
 
     /// Members of a request body that are objects which a program may extend.
     ///
-    /// An [extra option](tool_core::models::ChatOptions::extra()) with one of these names is merged
+    /// An [extra option](tool_core::ChatOptions::extra()) with one of these names is merged
     /// into the object. Any other extra option replaces the setting of its name. Default: none.
     const NESTED_OPTIONS: &'static [&'static str] = &[];
 
@@ -262,9 +263,9 @@ pub enum Framing {
 /// stream whose messages are plain text:
 ///
 /// ```
-/// use tool_runtime::ChatReply;
-/// use tool_runtime::models::{Delta, DeltaSink};
+/// use tool_runtime::models::DeltaSink;
 /// use tool_runtime::providers::codec::{Assemble, DecodeError};
+/// use tool_runtime::{ChatReply, Delta};
 ///
 /// #[derive(Default)]
 /// struct PlainText(String);

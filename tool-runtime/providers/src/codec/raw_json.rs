@@ -7,7 +7,7 @@
 //! its text spells.
 
 use tool_core::__workspace::end_of_value;
-use tool_core::message::Arguments;
+use tool_core::Arguments;
 
 /// Text of a JSON value that was validated before.
 ///

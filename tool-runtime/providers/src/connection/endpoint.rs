@@ -2,7 +2,7 @@
 
 use reqwest::Url;
 
-use tool_core::models::ModelError;
+use tool_core::ModelError;
 
 /// URL of an API, or the text of the program if it is not a URL.
 #[derive(Clone)]

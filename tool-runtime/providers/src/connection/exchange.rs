@@ -15,7 +15,8 @@ use crate::connection::off_thread;
 use crate::connection::secrets::Secrets;
 use crate::connection::work_budget::WorkBudget;
 use tool_core::__workspace::InterruptedError;
-use tool_core::models::{ApiError, ApiErrorKind, ModelError};
+use tool_core::ModelError;
+use tool_core::models::{ApiError, ApiErrorKind};
 use tool_http::{Headers, HttpBody, HttpRequest, HttpResponse, TransportError};
 
 /// The highest number of characters of a body in an error.

@@ -28,7 +28,7 @@ use crate::connection::retry::pause_before_next;
 use crate::connection::secrets::Secrets;
 use tool_core::__workspace::BoxFuture;
 use tool_core::__workspace::OrderedJson;
-use tool_core::models::ModelError;
+use tool_core::ModelError;
 use tool_http::{CONNECT_TIMEOUT, Headers, HttpRequest, HttpResponse, ReqwestTransport, Transport};
 
 /// Returns the name and the value of the header that carries a key.

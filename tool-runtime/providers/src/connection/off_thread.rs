@@ -7,7 +7,8 @@ use std::panic::resume_unwind;
 
 use tokio::task::spawn_blocking;
 
-use tool_core::models::{Delta, DeltaSink};
+use tool_core::Delta;
+use tool_core::models::DeltaSink;
 
 /// The size from which on a message is large: it takes some milliseconds to decode.
 const LARGE: usize = 256 << 10;

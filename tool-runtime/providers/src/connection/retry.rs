@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use tool_core::__workspace::backoff;
-use tool_core::models::ModelError;
+use tool_core::ModelError;
 
 /// The first pause, and the longest.
 const PAUSES: RangeInclusive<Duration> = Duration::from_millis(500)..=Duration::from_secs(30);
@@ -36,7 +36,8 @@ mod tests {
     use std::time::Duration;
 
     use super::pause_before_next;
-    use tool_core::models::{ApiError, ApiErrorKind, ModelError};
+    use tool_core::ModelError;
+    use tool_core::models::{ApiError, ApiErrorKind};
 
     fn refused(kind: ApiErrorKind, retry_after: Option<u64>) -> ModelError {
         let mut refusal = ApiError::new(kind, "u", 429, "");

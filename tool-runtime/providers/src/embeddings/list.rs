@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::WireVector;
 use crate::codec::DecodeError;
 use crate::shared::Counts;
-use tool_core::message::Usage;
+use tool_core::Usage;
 use tool_core::models::Embeddings;
 
 /// The body of a response: items with the indices of their texts, in any order.
@@ -63,7 +63,7 @@ fn in_order(items: Vec<WireItem>) -> Result<Vec<Vec<f32>>, DecodeError> {
 mod tests {
     use super::decode_list;
     use crate::codec::DecodeError;
-    use tool_core::message::Usage;
+    use tool_core::Usage;
     use tool_core::models::Embeddings;
 
     #[test]

@@ -12,8 +12,8 @@ use super::decode::{
 };
 use crate::codec::{Assemble, DecodeError, RawJson};
 use crate::shared::Counts;
-use tool_core::message::{Arguments, AssistantPart, Reasoning, ToolCall};
-use tool_core::models::{ChatReply, Delta, DeltaSink, FinishReason, WireNames};
+use tool_core::models::{DeltaSink, WireNames};
+use tool_core::{Arguments, AssistantPart, ChatReply, Delta, FinishReason, Reasoning, ToolCall};
 
 /// Reply that is being assembled.
 #[derive(Default)]

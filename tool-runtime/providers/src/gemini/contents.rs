@@ -15,10 +15,9 @@ use super::decode::{CONTINUATION_TOKEN, REASONING_OF, SIGNATURE};
 use crate::codec::{arguments_object, encode_parts};
 use crate::model_table::traits;
 use crate::shared::{CONTINUATION, OPENING, set};
-use tool_core::message::{
-    AssistantPart, CallId, ContentPart, Media, Message, ToolCall, ToolResult,
-};
+use tool_core::message::Media;
 use tool_core::models::WireNames;
+use tool_core::{AssistantPart, CallId, ContentPart, Message, ToolCall, ToolResult};
 
 /// Google's own value for a call that no Gemini made; models that require a signature accept it as
 /// one.

@@ -8,8 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::DecodeError;
 use crate::shared::Counts;
-use tool_core::message::Usage;
-use tool_core::models::FinishReason;
+use tool_core::{FinishReason, Usage};
 
 /// Provider name of the reasoning that this codec seals.
 pub(super) const REASONING_OF: &str = "gemini";

@@ -6,8 +6,8 @@ use crate::client::Client;
 use crate::codec::{Api, DecodeError, EmbeddingCodec};
 use crate::embeddings::WireVector;
 use crate::shared::{Counts, set};
-use tool_core::message::Usage;
-use tool_core::models::{EmbedLimits, EmbedPurpose, EmbedRequest, Embeddings, ModelError};
+use tool_core::models::{EmbedLimits, EmbedPurpose, EmbedRequest, Embeddings};
+use tool_core::{ModelError, Usage};
 
 /// Client for Gemini's embeddings, `batchEmbedContents`.
 ///

@@ -6,10 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::contents::contents;
 use crate::shared::set;
-use tool_core::ToolDefinition;
-use tool_core::message::Message;
-use tool_core::models::{ChatOptions, ChatRequest, ModelError, ToolChoice, WireNames};
+use tool_core::models::WireNames;
 use tool_core::schema::{Dialect, Schema};
+use tool_core::{ChatOptions, ChatRequest, Message, ModelError, ToolChoice, ToolDefinition};
 
 /// The highest number of stop sequences.
 const MAX_STOP_SEQUENCES: usize = 5;
@@ -120,9 +119,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::request;
-    use tool_core::ToolDefinition;
-    use tool_core::models::{ChatOptions, ChatRequest, NameRules, WireNames};
+    use tool_core::models::{NameRules, WireNames};
     use tool_core::schema::{Dialect, Schema};
+    use tool_core::{ChatOptions, ChatRequest, ToolDefinition};
 
     #[test]
     fn schema_is_sent_in_the_member_of_its_dialect() {

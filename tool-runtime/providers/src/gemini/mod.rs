@@ -13,13 +13,13 @@ use super::client::Client;
 use super::codec::{Api, Assemble, Codec, DecodeError, Framing};
 use super::model_table::check_options;
 use super::shared::set;
-use tool_core::message::AssistantPart;
-use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use tool_core::models::{NameRules, WireNames};
+use tool_core::{AssistantPart, ChatReply, ChatRequest, ModelError};
 
 /// Client for the Gemini API, at Google or at a compatible server.
 ///
 /// Options that only Gemini has are set with
-/// [`ChatOptions::extra`](tool_core::models::ChatOptions::extra()). Members of `generationConfig`
+/// [`ChatOptions::extra`](tool_core::ChatOptions::extra()). Members of `generationConfig`
 /// and `toolConfig` are merged with those that the other options create:
 ///
 /// ```no_run

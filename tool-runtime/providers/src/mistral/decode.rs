@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::chat::{ContentBuilder, WireCall, reported_error};
 use crate::codec::DecodeError;
-use tool_core::message::{AssistantPart, Reasoning};
-use tool_core::models::{Delta, DeltaSink};
+use tool_core::models::DeltaSink;
+use tool_core::{AssistantPart, Delta, Reasoning};
 
 /// Provider name of the reasoning that this codec seals.
 pub(super) const REASONING_OF: &str = "mistral";

@@ -17,8 +17,9 @@ use crate::chat::{
 };
 use crate::codec::{IdRules, WireIds};
 use crate::shared::{OPENING, only_system, set};
-use tool_core::message::{AssistantPart, Media, Message, ToolResult};
-use tool_core::models::{ChatRequest, WireNames};
+use tool_core::message::Media;
+use tool_core::models::WireNames;
+use tool_core::{AssistantPart, ChatRequest, Message, ToolResult};
 
 pub(super) fn request(
     model: &str,

@@ -11,8 +11,9 @@ pub use self::embeddings::{MistralEmbedder, MistralEmbeddings};
 use super::chat;
 use super::client::Client;
 use super::codec::{Api, Assemble, Codec, DecodeError, Framing};
-use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use tool_core::models::{NameRules, WireNames};
 use tool_core::schema::Dialect;
+use tool_core::{ChatReply, ChatRequest, ModelError};
 
 /// Client for Mistral's chat completions.
 ///

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{ChatTools, ModelTraits, Reasoning, Support, traits};
-use tool_core::models::ModelError;
+use tool_core::ModelError;
 
 /// An option, the value that equals its absence, and the trait that decides about it.
 type OptionRule = (&'static str, Option<f64>, fn(&ModelTraits) -> Support);
@@ -127,7 +127,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{check_options, fit_chat_tools};
-    use tool_core::models::ModelError;
+    use tool_core::ModelError;
 
     fn checked(model: &str, mut body: Value) -> Result<Value, String> {
         let checked =

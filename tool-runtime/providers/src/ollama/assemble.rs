@@ -2,8 +2,8 @@
 
 use super::decode::{OllamaResponse, assemble_reply, decode_chunk};
 use crate::codec::{Assemble, DecodeError, RawJson};
-use tool_core::message::{AssistantPart, Usage};
-use tool_core::models::{ChatReply, Delta, DeltaSink, WireNames};
+use tool_core::models::{DeltaSink, WireNames};
+use tool_core::{AssistantPart, ChatReply, Delta, Usage};
 
 /// Reply that is being assembled.
 pub(super) struct Assembler {

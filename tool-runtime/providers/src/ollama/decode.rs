@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::codec::{DecodeError, RawJson};
 use crate::shared::count;
-use tool_core::message::{AssistantPart, Reasoning, ToolCall, Usage};
-use tool_core::models::{ChatReply, FinishReason, WireNames};
+use tool_core::models::WireNames;
+use tool_core::{AssistantPart, ChatReply, FinishReason, Reasoning, ToolCall, Usage};
 
 /// Provider name of the reasoning that this codec seals.
 pub(super) const REASONING_OF: &str = "ollama";

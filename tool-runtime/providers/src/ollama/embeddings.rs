@@ -6,8 +6,8 @@ use crate::client::Client;
 use crate::codec::{Api, DecodeError, EmbeddingCodec};
 use crate::embeddings::WireVector;
 use crate::shared::{count, set};
-use tool_core::message::Usage;
-use tool_core::models::{EmbedLimits, EmbedRequest, Embeddings, ModelError};
+use tool_core::models::{EmbedLimits, EmbedRequest, Embeddings};
+use tool_core::{ModelError, Usage};
 
 /// Client for the embeddings of Ollama, `/api/embed`.
 ///

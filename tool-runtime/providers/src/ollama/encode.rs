@@ -8,9 +8,11 @@ use serde_json::{Map, Value, json};
 use super::decode::REASONING_OF;
 use crate::codec::arguments_object;
 use crate::shared::{OPENING, only_system, set};
-use tool_core::ToolDefinition;
-use tool_core::message::{AssistantPart, ContentPart, Message, ToolCall, ToolResult};
-use tool_core::models::{ChatOptions, ChatRequest, ModelError, ToolChoice, WireNames};
+use tool_core::models::WireNames;
+use tool_core::{
+    AssistantPart, ChatOptions, ChatRequest, ContentPart, Message, ModelError, ToolCall,
+    ToolChoice, ToolDefinition, ToolResult,
+};
 
 pub(super) fn request(
     model: &str,

@@ -10,7 +10,8 @@ use serde_json::Value;
 pub use self::embeddings::{OllamaEmbed, OllamaEmbedder};
 use super::client::Client;
 use super::codec::{Api, Assemble, Codec, DecodeError, Framing};
-use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use tool_core::models::{NameRules, WireNames};
+use tool_core::{ChatReply, ChatRequest, ModelError};
 
 /// Client for Ollama, on this machine or elsewhere.
 ///

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 use crate::chat::{ContentBuilder, WireCall};
-use tool_core::message::{AssistantPart, Reasoning};
-use tool_core::models::{Delta, DeltaSink};
+use tool_core::models::DeltaSink;
+use tool_core::{AssistantPart, Delta, Reasoning};
 
 /// Provider name of the reasoning that this codec seals. All servers that send reasoning spell it
 /// alike in this API, so any of them may receive it.
@@ -163,8 +163,8 @@ mod tests {
     use super::OpenAiContent;
     use crate::chat;
     use crate::codec::DecodeError;
-    use tool_core::message::{AssistantPart, Reasoning, Usage};
-    use tool_core::models::{ChatReply, FinishReason, NameRules, WireNames};
+    use tool_core::models::{NameRules, WireNames};
+    use tool_core::{AssistantPart, ChatReply, FinishReason, Reasoning, Usage};
 
     fn reply(body: &str) -> Result<ChatReply, DecodeError> {
         chat::reply::<OpenAiContent>(body, &WireNames::new([], NameRules::OPENAI))

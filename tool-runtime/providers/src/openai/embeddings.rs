@@ -5,7 +5,8 @@ use crate::client::Client;
 use crate::codec::{Api, DecodeError, EmbeddingCodec};
 use crate::embeddings::decode_list;
 use crate::shared::set;
-use tool_core::models::{EmbedLimits, EmbedRequest, Embeddings, ModelError};
+use tool_core::ModelError;
+use tool_core::models::{EmbedLimits, EmbedRequest, Embeddings};
 
 /// Client for OpenAI's embeddings, at OpenAI or at a compatible server such as vLLM, llama.cpp or
 /// text-embeddings-inference.

@@ -11,8 +11,9 @@ use crate::chat::{
 };
 use crate::codec::{IdRules, WireIds};
 use crate::shared::{OPENING, only_system, set};
-use tool_core::message::{AssistantPart, Media, Message, ToolResult};
-use tool_core::models::{ChatRequest, WireNames};
+use tool_core::message::Media;
+use tool_core::models::WireNames;
+use tool_core::{AssistantPart, ChatRequest, Message, ToolResult};
 
 /// The highest number of calls in one message that OpenAI accepts.
 const MAX_CALLS: usize = 128;
@@ -169,13 +170,13 @@ mod tests {
     use serde_json::json;
 
     use super::{REASONING_OF, request};
-    use tool_core::ToolDefinition;
-    use tool_core::message::{
-        AssistantPart, ContentPart, Image, Message, Reasoning, ToolCall, ToolResult,
-    };
-    use tool_core::models::{ChatOptions, ChatRequest, NameRules, ToolChoice, WireNames};
+    use tool_core::models::{NameRules, WireNames};
     use tool_core::registry::definition_bytes;
     use tool_core::schema::{Dialect, Schema};
+    use tool_core::{
+        AssistantPart, ChatOptions, ChatRequest, ContentPart, Image, Message, Reasoning, ToolCall,
+        ToolChoice, ToolDefinition, ToolResult,
+    };
 
     /// The message that is sent if the conversation is empty.
     fn opening() -> serde_json::Value {

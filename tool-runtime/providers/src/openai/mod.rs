@@ -14,8 +14,9 @@ use super::client::Client;
 use super::codec::{Api, Assemble, Codec, DecodeError, Framing};
 use super::model_table::{check_options, fit_chat_tools};
 use super::shared::set;
-use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use tool_core::models::{NameRules, WireNames};
 use tool_core::schema::Dialect;
+use tool_core::{ChatReply, ChatRequest, ModelError};
 
 /// Returns whether the base URL is one of OpenAI's own hosts, regional ones included.
 pub(super) fn is_official(base_url: &str) -> bool {

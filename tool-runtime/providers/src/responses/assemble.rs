@@ -15,7 +15,8 @@ use super::decode::{Response, assemble_reply, failed, failure};
 use super::items::{Item, kind_of, text_of};
 use super::streamed_item::{StreamedItem, TextSlot};
 use crate::codec::{Assemble, DecodeError};
-use tool_core::models::{ChatReply, DeltaSink, WireNames};
+use tool_core::ChatReply;
+use tool_core::models::{DeltaSink, WireNames};
 
 #[derive(Deserialize)]
 struct StreamEvent {

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use super::items::{Item, kind_of, remainder, text_of, with_annotations};
 use crate::codec::DecodeError;
 use crate::shared::Counts;
-use tool_core::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
-use tool_core::models::{ChatReply, FinishReason, WireNames};
+use tool_core::models::WireNames;
+use tool_core::{Arguments, AssistantPart, ChatReply, FinishReason, Reasoning, ToolCall, Usage};
 
 #[derive(Default, Deserialize)]
 pub(super) struct Response {

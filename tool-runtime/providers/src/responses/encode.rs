@@ -10,9 +10,12 @@ use super::items::{InputItems, Item};
 use crate::codec::{IdRules, WireIds, arguments_text, encode_parts, encode_result};
 use crate::model_table::traits;
 use crate::shared::{OPENING, only_system, set};
-use tool_core::ToolDefinition;
-use tool_core::message::{AssistantPart, ContentPart, Media, Message, ToolCall, ToolResult};
-use tool_core::models::{ChatOptions, ChatRequest, ModelError, ToolChoice, WireNames};
+use tool_core::message::Media;
+use tool_core::models::WireNames;
+use tool_core::{
+    AssistantPart, ChatOptions, ChatRequest, ContentPart, Message, ModelError, ToolCall,
+    ToolChoice, ToolDefinition, ToolResult,
+};
 
 pub(super) fn request(
     model: &str,
@@ -180,9 +183,9 @@ mod tests {
     use serde_json::json;
 
     use super::request;
-    use tool_core::ToolDefinition;
-    use tool_core::models::{ChatOptions, ChatRequest, NameRules, WireNames};
+    use tool_core::models::{NameRules, WireNames};
     use tool_core::schema::{Dialect, Schema};
+    use tool_core::{ChatOptions, ChatRequest, ToolDefinition};
 
     #[test]
     fn strict_is_always_sent() {

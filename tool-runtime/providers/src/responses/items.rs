@@ -11,7 +11,7 @@ use std::mem;
 
 use serde_json::{Map, Value, json};
 
-use tool_core::message::Reasoning;
+use tool_core::Reasoning;
 
 pub(super) type Item = Map<String, Value>;
 

@@ -17,8 +17,9 @@ use super::client::Client;
 use super::codec::{Api, Assemble, Codec, DecodeError, Framing};
 use super::model_table::check_options;
 use super::openai::is_official;
-use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use tool_core::models::{NameRules, WireNames};
 use tool_core::schema::Dialect;
+use tool_core::{ChatReply, ChatRequest, ModelError};
 
 /// Client for OpenAI's Responses API, at OpenAI or at a compatible server.
 ///

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::items::{Item, kind_of, text_of};
-use tool_core::models::{Delta, DeltaSink, WireNames};
+use tool_core::Delta;
+use tool_core::models::{DeltaSink, WireNames};
 
 /// Position of a text in an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

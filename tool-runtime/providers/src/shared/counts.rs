@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use tool_core::message::Usage;
+use tool_core::Usage;
 
 /// Members of the `usage` object of a provider. A member that is not a count is ignored, so that
 /// unexpected data never fails a reply.

@@ -7,11 +7,11 @@ use super::micros;
 use super::row::{Detail, Fact, Form, Note, Row, RowState, one_line};
 use tool_core::__workspace::format_amount;
 use tool_core::event::{
-    EffectRecord, Event, EventKind, FileChange, FileOp, MessageSource, ModelEvent, NetworkRequest,
-    Origin, ProcessEnd, ProcessStart, ProtocolError, RunChanges, RunId, ToolEvent, ToolExecution,
+    EventKind, FileChange, FileOp, MessageSource, ModelEvent, NetworkRequest, Origin, ProcessEnd,
+    ProcessStart, ProtocolError, RunChanges, RunId, ToolEvent,
 };
 use tool_core::json::Fix;
-use tool_core::message::{Arguments, ContentPart, ToolCall, Usage};
+use tool_core::{Arguments, ContentPart, EffectRecord, Event, ToolCall, ToolExecution, Usage};
 
 /// Adds what is known when a call starts.
 pub(super) fn of_call(row: &mut Row, call: &ToolCall) {

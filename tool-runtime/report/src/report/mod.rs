@@ -33,7 +33,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use row::Row;
-use tool_core::event::{Event, Recorder};
+use tool_core::Event;
+use tool_core::event::Recorder;
 use totals::Totals;
 use trace::Trace;
 

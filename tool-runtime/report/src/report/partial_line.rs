@@ -1,7 +1,7 @@
 //! Lines of a log that are not events: a process that was killed wrote a partial line, and the next
 //! process appended its first event to it.
 
-use tool_core::event::Event;
+use tool_core::Event;
 
 /// Start of every event.
 const START: &[u8] = br#"{"run":"#;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::excerpt::shorten_one;
-use tool_core::message::Usage;
+use tool_core::Usage;
 
 /// Row of the waterfall.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

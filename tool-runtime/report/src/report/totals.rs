@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::row::{Mark, Row, RowKind, RowState};
 use tool_core::__workspace::format_amount;
-use tool_core::message::Usage;
+use tool_core::Usage;
 
 /// Counts of rows, and sums over them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -8,7 +8,8 @@ use indicatif::MultiProgress;
 use super::bars::Bars;
 use super::replies::{PrintedPart, Replies};
 use super::screen::{Change, Screen};
-use tool_core::event::{Event, EventKind, ModelEvent};
+use tool_core::Event;
+use tool_core::event::{EventKind, ModelEvent};
 
 /// Display of a terminal.
 pub(super) struct Display {

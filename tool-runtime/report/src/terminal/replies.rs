@@ -8,7 +8,8 @@ use std::collections::{HashSet, VecDeque};
 use std::mem::take;
 
 use super::line::sanitize_lines;
-use tool_core::event::{Event, EventKind, ModelEvent, RunEvent, RunId};
+use tool_core::Event;
+use tool_core::event::{EventKind, ModelEvent, RunEvent, RunId};
 
 /// The number of bytes at the end of a text that are compared.
 const MAX_COMPARED: usize = 64 * 1024;

@@ -6,10 +6,9 @@ use std::time::Duration;
 use super::line::{Line, Sign, error_excerpt, excerpt, indent, join_columns, time};
 use tool_core::__workspace::format_amount;
 use tool_core::event::{
-    Event, EventKind, MessageSource, ModelEvent, Origin, Progress, RunEvent, RunId, ToolEvent,
-    ToolExecution,
+    EventKind, MessageSource, ModelEvent, Origin, Progress, RunEvent, RunId, ToolEvent,
 };
-use tool_core::message::{CallId, ToolCall, Usage};
+use tool_core::{CallId, Event, ToolCall, ToolExecution, Usage};
 
 /// Code of a run that waits for a decision.
 const AWAITING_APPROVAL: &str = "AWAITING_APPROVAL";

@@ -15,9 +15,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::ChildStdin;
 use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::time::{Instant, timeout};
-use tool_core::event::{Event, EventKind, Observer, ProcessEnd, RunEvent, RunId};
+use tool_core::event::{EventKind, Observer, ProcessEnd, RunEvent, RunId};
 use tool_core::process::Shutdown;
-use tool_core::{BackgroundChange, ToolContext, ToolError};
+use tool_core::{BackgroundChange, Event, ToolContext, ToolError};
 
 use crate::Shell;
 use crate::command::sandbox_error;

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::shell::{Sandbox, Shell};
-use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, ToolExecution, async_trait, tools};
+use tool_runtime::{
+    Dispatcher, Policy, Registry, RunContext, ToolCall, ToolExecution, async_trait, tools,
+};
 
 /// A workspace `inside` of a temporary folder.
 pub(crate) struct Fixture {

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Permissions, RunContext};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Permissions};
 use tool_runtime::web::Web;
-use tool_runtime::{Dispatcher, Permission, Policy, Registry, async_trait, tools};
+use tool_runtime::{Dispatcher, Permission, Policy, Registry, RunContext, async_trait, tools};
 
 use super::fixture::{Names, call};
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::NetworkRequest;
 use tool_runtime::http::HttpMethod;
 use tool_runtime::web::Web;
-use tool_runtime::{Dispatcher, Policy, Registry, ToolExecution, async_trait, tools};
+use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolExecution, async_trait, tools};
 
 use super::fixture::{Fixture, PUBLIC, call};
 use super::server::Reply;

@@ -44,7 +44,7 @@ pub enum StopReason {
     IterationLimit(u32),
     /// The conversation has no message for the model to answer: it is empty, has system messages
     /// only, or ends with a reply of the model. Add a message, for example with
-    /// [`Answer::then`](crate::agent::Answer::then).
+    /// [`Answer::then`](crate::Answer::then).
     #[error("no message to answer: add a user message to the conversation")]
     MissingUserMessage,
     /// The text of the model's reply was truncated, for [`Length`](FinishReason::Length),

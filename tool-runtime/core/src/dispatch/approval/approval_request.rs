@@ -14,8 +14,8 @@ use crate::tool::ToolDefinition;
 /// `Debug` prints the [redacted arguments](Self::redacted_arguments).
 ///
 /// ```
-/// use tool_runtime::async_trait;
-/// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
+/// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+/// use tool_runtime::{RunContext, async_trait};
 ///
 /// struct Terminal;
 ///
@@ -78,8 +78,10 @@ impl ApprovalRequest {
     /// [`Policy::secrets`](crate::Policy::secrets).
     ///
     /// ```
-    /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
-    /// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, async_trait, tool, tools};
+    /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+    /// use tool_runtime::{
+    ///     Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tool, tools,
+    /// };
     ///
     /// struct Denies;
     ///

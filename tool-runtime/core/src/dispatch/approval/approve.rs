@@ -23,8 +23,10 @@ use async_trait::async_trait;
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
 /// ```
-/// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
-/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, async_trait, tool, tools};
+/// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+/// use tool_runtime::{
+///     Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tool, tools,
+/// };
 ///
 /// struct SmallAmounts;
 ///

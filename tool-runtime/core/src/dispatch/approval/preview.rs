@@ -19,8 +19,10 @@ use crate::message::visible;
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
 /// ```
-/// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Previewer, RunContext};
-/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, async_trait, tool, tools};
+/// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Previewer};
+/// use tool_runtime::{
+///     Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tool, tools,
+/// };
 ///
 /// /// Shows how many bytes a deleted file has.
 /// struct Sizes;

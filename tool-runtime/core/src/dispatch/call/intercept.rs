@@ -33,9 +33,10 @@ use crate::tool::{RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput}
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
 /// ```
-/// use tool_runtime::dispatch::{InterceptAction, InterceptContext, Interceptor, RunContext};
+/// use tool_runtime::dispatch::{InterceptAction, InterceptContext, Interceptor};
 /// use tool_runtime::{
-///     Dispatcher, Policy, Registry, ToolCall, ToolExecution, async_trait, tool, tools,
+///     Dispatcher, Policy, Registry, RunContext, ToolCall, ToolExecution, async_trait, tool,
+///     tools,
 /// };
 ///
 /// /// Blocks writes, and marks every result.

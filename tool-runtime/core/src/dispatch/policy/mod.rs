@@ -12,7 +12,7 @@
 
 mod breaker;
 mod cap;
-mod config;
+pub(crate) mod config;
 mod permission;
 pub(crate) mod retry;
 pub(crate) mod strings;
@@ -25,7 +25,7 @@ pub(super) use breaker::{AdmissionKind, Circuit};
 pub(super) use cap::{
     DEFAULT_MAX_MEDIA_BYTES, DEFAULT_MAX_OUTPUT_BYTES, limit_media, truncate_result,
 };
-pub use config::Policy;
+pub(crate) use config::Policy;
 pub use permission::Permissions;
 pub(super) use permission::{CallPermission, check_capabilities, not_allowed};
 pub(super) use retry::retry_delay;

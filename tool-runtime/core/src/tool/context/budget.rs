@@ -53,8 +53,7 @@ impl ToolContext {
     /// Returns [`ToolErrorKind::Denied`] if the budget has no room for the prompt and a reply.
     ///
     /// ```
-    /// use tool_runtime::message::Usage;
-    /// use tool_runtime::{EffectRecord, ToolContext, ToolError, tool};
+    /// use tool_runtime::{EffectRecord, ToolContext, ToolError, Usage, tool};
     ///
     /// /// Summarizes a text.
     /// #[tool(effect = "none")]

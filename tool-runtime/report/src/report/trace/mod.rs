@@ -6,10 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::row::{Form, Mark, Note, Row, RowKind, RowState, one_line};
 use super::{details, micros};
-use tool_core::event::{
-    Event, EventKind, LogEvent, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution,
-};
-use tool_core::message::{CallId, ToolCall};
+use tool_core::event::{EventKind, LogEvent, ModelEvent, Origin, RunEvent, RunId, ToolEvent};
+use tool_core::{CallId, Event, ToolCall, ToolExecution};
 
 /// Rows in the order of their first events.
 #[derive(Debug, Default)]

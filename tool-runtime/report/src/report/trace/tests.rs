@@ -8,7 +8,7 @@ use super::Trace;
 use crate::report::layout::order_rows;
 use crate::report::row::{Detail, Fact, Mark, Row, RowKind, RowState};
 use crate::report::totals::Totals;
-use tool_core::event::Event;
+use tool_core::Event;
 
 /// Creates rows from events: `run at name`, and the other members.
 fn log(lines: &[(&str, Value)]) -> Vec<Row> {

@@ -211,8 +211,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use serde_json::{Value, json};
-    use tool_core::message::{Arguments, ResourceData};
-    use tool_core::{AssistantPart, ContentPart, Message};
+    use tool_core::message::ResourceData;
+    use tool_core::{Arguments, AssistantPart, ContentPart, Message};
 
     use super::{parts, samples};
     use crate::variants::variants;

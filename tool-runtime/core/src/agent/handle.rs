@@ -75,9 +75,8 @@ impl Agent {
 
     /// Runs the agent until the model answers with text and no calls.
     ///
-    /// The prompt is a text, messages, or a whole conversation to continue. A conversation that a
-    /// provider would refuse is repaired: see [`Turn::new`](super::Turn::new). Open calls at its
-    /// end are run first.
+    /// The prompt is a text, messages, or a whole conversation to continue. Open calls at the end
+    /// of a [conversation](Prompt#conversations) are run first.
     ///
     /// # Errors
     /// Returns [`Stopped`] if the run ends without an answer, with the reason and the transcript.

@@ -460,7 +460,7 @@ async fn parallel_change_is_not_moved() {
         let read = fixture.call("file_read", json!({ "path": "a.txt" })).await;
         let to = format!("moved {moved}");
         if !read.is_success() {
-            std::thread::yield_now();
+            thread::yield_now();
             continue;
         }
         let execution = fixture.call("file_move", json!({ "path": "a.txt", "to": to })).await;

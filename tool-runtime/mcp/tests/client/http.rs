@@ -10,8 +10,8 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::any;
 use serde_json::{Value, json};
 use tool_mcp::{McpClient, McpConnection, McpError};
-use tool_runtime::event::{Event, Recorder, ToolEvent};
-use tool_runtime::{Dispatcher, Registry, ToolCall, ToolErrorKind};
+use tool_runtime::event::{Recorder, ToolEvent};
+use tool_runtime::{Dispatcher, Event, Registry, ToolCall, ToolErrorKind};
 
 use crate::server::{Action, Server, answer, call, error, handshake, text, tool, with_go};
 

@@ -15,7 +15,6 @@
 //! - Every [`ToolEvent::Started`] is followed by a [`ToolEvent::Finished`], whatever happens.
 //! - The JSON form of an event is stable and flat; reports and logs are built from it.
 
-mod background;
 pub(crate) mod clock;
 mod display;
 pub(crate) mod effect;
@@ -33,7 +32,6 @@ mod sink;
 mod tool;
 mod unmatched_rule;
 
-pub use background::Background;
 pub(crate) use effect::EffectRecord;
 pub use effect::{FileChange, FileOp, NetworkRequest, ProcessEnd, ProcessStart};
 pub(crate) use execution::ToolExecution;
@@ -45,6 +43,7 @@ pub use model::ModelEvent;
 pub use origin::{Origin, RunId};
 pub use protocol_error::ProtocolError;
 pub use run::{MessageSource, RunEvent};
+pub use sink::background::Background;
 pub use sink::channel::{Channel, ChannelReader};
 pub use sink::json_lines::JsonLines;
 pub use sink::observers::{Observer, Observers};

@@ -267,8 +267,8 @@ impl Folder {
     ) -> Result<(), FileError> {
         // A link is not created where something is.
         self.dir.hard_link(linked, &to.dir, new_name)?;
-        let taken = temporary_name();
-        match self.rename(name, self, &taken) {
+        let temporary = temporary_name();
+        match self.rename(name, self, &temporary) {
             Ok(()) => {}
             Err(error) if error.has_kind(io::ErrorKind::NotFound) => return Ok(()),
             Err(error) => {
@@ -278,11 +278,11 @@ impl Folder {
                 return Err(error);
             }
         }
-        if self.id(&taken)? != self.id(linked)? {
+        if self.id(&temporary)? != self.id(linked)? {
             // Fails if the name is taken again: then that file stays where it is.
-            self.dir.hard_link(&taken, &self.dir, name)?;
+            self.dir.hard_link(&temporary, &self.dir, name)?;
         }
-        self.remove_file(&taken)
+        self.remove_file(&temporary)
     }
 
     /// Returns what identifies the file of an entry.

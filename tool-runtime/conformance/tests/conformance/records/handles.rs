@@ -6,7 +6,7 @@ use tool_runtime::records::MemoryRecords;
 use super::defects::{Defect, Defective};
 use crate::assert_found;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn suite_finds_each_defect_of_two_handles() {
     let loads = "a handle loads what another handle saved";
     for (defect, rule) in [

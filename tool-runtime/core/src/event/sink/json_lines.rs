@@ -1,7 +1,7 @@
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 
-use crate::event::background::DEFAULT_CAPACITY;
+use super::background::DEFAULT_CAPACITY;
 use crate::event::sink::queue::{Queue, Sink};
 use crate::event::{Event, Observer};
 

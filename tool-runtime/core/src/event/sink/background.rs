@@ -1,8 +1,9 @@
 use std::fmt;
 use std::io;
 
-use super::{Event, Observer};
-use crate::event::sink::queue::{Queue, Sink};
+use super::observers::Observer;
+use super::queue::{Queue, Sink};
+use crate::event::Event;
 
 /// The default capacity of a queue, in events.
 pub(super) const DEFAULT_CAPACITY: usize = 10_000;
@@ -10,8 +11,8 @@ pub(super) const DEFAULT_CAPACITY: usize = 10_000;
 /// Runs an observer on a dedicated thread, so that slow observers never delay a run.
 ///
 /// Events wait in a bounded queue. If the queue is full, new events are dropped, and the observer
-/// receives their number as a [`LogEvent::Dropped`](super::LogEvent::Dropped). When the last clone
-/// is dropped, the thread processes what is queued and ends.
+/// receives their number as a [`LogEvent::Dropped`](crate::event::LogEvent::Dropped). When the last
+/// clone is dropped, the thread processes what is queued and ends.
 ///
 /// ```
 /// use tool_runtime::event::Background;

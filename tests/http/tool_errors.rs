@@ -2,10 +2,15 @@
 
 use std::error::Error;
 use std::fmt;
+use std::future::pending;
 use std::io;
 use std::time::Duration;
 
+use tokio::time::timeout;
+use tool_runtime::agent::session::SessionError;
 use tool_runtime::http::{HttpRequest, ReqwestTransport, Transport, TransportError};
+use tool_runtime::models::{ApiError, ApiErrorKind};
+use tool_runtime::records::StoreError;
 use tool_runtime::{Dispatcher, ModelError, Registry, ToolError, ToolErrorKind, tool, tools};
 
 /// Sends a request to a port on which nothing listens.
@@ -38,13 +43,15 @@ impl Error for Wrapped {
     }
 }
 
-#[test]
-fn kind_of_an_error_follows_its_sources() {
+#[tokio::test(start_paused = true)]
+async fn kind_of_an_error_follows_its_sources() {
     use io::ErrorKind::{ConnectionRefused, ConnectionReset, NotFound, PermissionDenied, TimedOut};
     let limit = Duration::from_secs(1);
     let refused = || io::Error::from(ConnectionRefused);
     let unreachable =
         || ModelError::Unreachable { url: "http://a".into(), source: Box::new(refused()) };
+    let api = |kind| ModelError::from(Box::new(ApiError::new(kind, "http://a", 400, "")));
+    let elapsed = async || timeout(limit, pending::<()>()).await.unwrap_err();
     let cases: Vec<(Box<dyn Error + Send + Sync>, bool)> = vec![
         (Box::new(TransportError::Connection("gone".into())), true),
         (Box::new(TransportError::Timeout { limit }), true),
@@ -57,6 +64,22 @@ fn kind_of_an_error_follows_its_sources() {
         (Box::new(io::Error::from(PermissionDenied)), false),
         (Box::new(unreachable()), true),
         (Box::new(ModelError::Setup("no key".into())), false),
+        (Box::new(ModelError::Timeout { url: "http://a".into(), limit }), true),
+        (Box::new(api(ApiErrorKind::RateLimited)), true),
+        (Box::new(api(ApiErrorKind::Overloaded)), true),
+        (Box::new(api(ApiErrorKind::Auth)), false),
+        (Box::new(ModelError::unavailable("loading")), true),
+        // The outermost error that knows decides.
+        (Box::new(ModelError::failed(refused())), false),
+        (Box::new(StoreError::unavailable("the disk is full")), true),
+        (Box::new(StoreError::NotFound("ada".into())), false),
+        (Box::new(SessionError::unavailable("locked")), true),
+        (Box::new(SessionError::Busy { session: "ada".into() }), true),
+        (Box::new(SessionError::NotFound { session: "ada".into() }), false),
+        (Box::new(elapsed().await), true),
+        (Box::new(io::Error::other(TransportError::Timeout { limit })), true),
+        (Box::new(io::Error::other(io::Error::from(TimedOut))), true),
+        (Box::new(io::Error::other(TransportError::Setup("no certificates".into()))), false),
         ("a text".into(), false),
     ];
     for (error, is_transient) in cases {

@@ -8,18 +8,19 @@ use super::files::{LIBRARIES, files, relative, root, sources};
 use super::source::code;
 
 /// Which modules of the core each module may import; one way, no circles. `json` is a crate.
-const MAY_IMPORT: [(&str, &[&str]); 14] = [
+const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("guard", &[]),
     ("span", &[]),
     ("message", &[]),
     ("schema", &["json"]),
     ("secret", &["message", "schema", "json"]),
     ("event", &["guard", "message", "json", "secret"]),
+    ("errors", &["guard", "records"]),
     ("process", &["guard", "event"]),
-    ("tool", &["guard", "process", "schema", "json", "message", "event", "secret"]),
+    ("tool", &["guard", "errors", "process", "schema", "json", "message", "event", "secret"]),
     ("records", &[]),
     ("registry", &["guard", "records", "tool", "schema", "message", "event"]),
-    ("models", &["message", "schema", "tool", "event"]),
+    ("models", &["errors", "message", "schema", "tool", "event"]),
     ("drivers", &["json", "message", "models", "schema", "tool"]),
     (
         "dispatch",
@@ -28,8 +29,8 @@ const MAY_IMPORT: [(&str, &[&str]); 14] = [
     (
         "agent",
         &[
-            "guard", "span", "dispatch", "registry", "models", "drivers", "tool", "event",
-            "secret", "message", "schema", "json",
+            "guard", "span", "errors", "dispatch", "registry", "models", "drivers", "tool",
+            "event", "secret", "message", "schema", "json",
         ],
     ),
 ];

@@ -31,5 +31,5 @@ pub use tool_http::replace_file;
 pub use tool_http::replace_private_file;
 
 // Clients of models share how a reply is emitted, and the error of one that was cut.
+pub use crate::errors::InterruptedError;
 pub use crate::models::delta::emit_reply;
-pub use crate::models::error::InterruptedError;

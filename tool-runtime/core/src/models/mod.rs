@@ -12,7 +12,6 @@
 // - `request.rs`: `ChatRequest` and `ChatReply`.
 // - `options.rs`: `ChatOptions`, the settings of a request.
 // - `delta.rs`: `Delta`, a piece of a streamed reply.
-// - `error.rs`: `ModelError`.
 // - `names.rs`: `WireNames`, tool names that satisfy the rules of a provider.
 // - `history.rs`: repairs a transcript so that every provider accepts it.
 // - `scripted.rs`: `ScriptedModel`.
@@ -21,19 +20,18 @@
 pub(crate) mod chat_model;
 pub(crate) mod delta;
 mod embedding;
-pub(crate) mod error;
 pub(crate) mod history;
 mod names;
 pub(crate) mod options;
 pub(crate) mod request;
 pub(crate) mod scripted;
 
+pub(crate) use crate::errors::ModelError;
+pub use crate::errors::{ApiError, ApiErrorKind};
 pub(crate) use chat_model::ChatModel;
 pub(crate) use delta::Delta;
 pub use delta::DeltaSink;
 pub use embedding::{EmbedLimits, EmbedPurpose, EmbedRequest, Embedder, Embeddings, TestEmbedder};
-pub(crate) use error::ModelError;
-pub use error::{ApiError, ApiErrorKind};
 pub use history::repaired_messages;
 pub use names::{NameRules, WireNames};
 pub(crate) use options::{ChatOptions, ToolChoice};

@@ -1,16 +1,14 @@
 use std::error::Error;
 use std::fmt;
-use std::io;
-use std::iter::successors;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::ToolErrorKind;
+use crate::errors::is_transient;
 use crate::event::ProtocolError;
-use crate::guard::{MAX_CAUSES, drop_guarded};
+use crate::guard::drop_guarded;
 use crate::message::ContentPart;
-use tool_http::TransportError;
 
 /// The error of a call, with texts for its three readers.
 ///
@@ -21,8 +19,11 @@ use tool_http::TransportError;
 ///
 /// The operator `?` converts text and every type that implements [`Error`](std::error::Error) into
 /// an error of the kind [`ExecutionFailed`](ToolErrorKind::ExecutionFailed). The message becomes
-/// the text for the model, and the error becomes the source. A connection that was refused, broke
-/// or timed out gives the kind [`TransientFailure`](ToolErrorKind::TransientFailure).
+/// the text for the model, and the error becomes the source.
+///
+/// The kind is [`TransientFailure`](ToolErrorKind::TransientFailure) if a connection was refused,
+/// broke or timed out, if the `timeout` of tokio elapsed, or if the error of a model, a session or
+/// a store is transient. This applies to an error that wraps such an error as well.
 ///
 /// `ToolError` does not implement `Error` itself, because that would conflict with this conversion.
 ///
@@ -263,30 +264,14 @@ impl ToolError {
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ToolError {
     fn from(error: E) -> Self {
         let error = error.into();
-        Self::new(kind_of(error.as_ref()), error.to_string()).with_source(error)
+        let is_transient = is_transient(error.as_ref());
+        let kind = if is_transient {
+            ToolErrorKind::TransientFailure
+        } else {
+            ToolErrorKind::ExecutionFailed
+        };
+        Self::new(kind, error.to_string()).with_source(error)
     }
-}
-
-/// Returns the kind of an error: transient if a connection failed or timed out, whatever errors
-/// that failure was wrapped in.
-fn kind_of(error: &(dyn Error + 'static)) -> ToolErrorKind {
-    let mut causes = successors(Some(error), |&error| error.source()).take(MAX_CAUSES);
-    let is_transient = causes.any(|cause| {
-        if let Some(error) = cause.downcast_ref::<TransportError>() {
-            return error.is_transient();
-        }
-        cause.downcast_ref::<io::Error>().is_some_and(|error| is_transient(error.kind()))
-    });
-    if is_transient { ToolErrorKind::TransientFailure } else { ToolErrorKind::ExecutionFailed }
-}
-
-fn is_transient(kind: io::ErrorKind) -> bool {
-    use io::ErrorKind::{
-        ConnectionAborted, ConnectionRefused, ConnectionReset, HostUnreachable, NetworkDown,
-        NetworkUnreachable, TimedOut,
-    };
-    matches!(kind, ConnectionAborted | ConnectionRefused | ConnectionReset)
-        || matches!(kind, HostUnreachable | NetworkDown | NetworkUnreachable | TimedOut)
 }
 
 /// An error type that a tool can return: text, [`ToolError`], or any `Error + Send + Sync`.

@@ -18,7 +18,6 @@
 
 mod concurrent;
 mod edit;
-mod error;
 mod handle;
 mod listing;
 mod locks;
@@ -26,7 +25,7 @@ mod memory;
 mod record;
 mod store;
 
-pub use error::SessionError;
+pub use crate::errors::SessionError;
 pub use handle::Session;
 pub use listing::{SessionInfo, SessionQuery};
 pub use locks::{SessionLock, SessionLocks};

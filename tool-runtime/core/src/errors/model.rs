@@ -214,7 +214,7 @@ pub enum ApiErrorKind {
 impl ApiError {
     /// Returns whether the same request may succeed later. The provider decides, except that no
     /// retry helps if a quota is exhausted.
-    fn is_transient(&self) -> bool {
+    pub(super) fn is_transient(&self) -> bool {
         let is_transient =
             matches!(self.kind, ApiErrorKind::RateLimited | ApiErrorKind::Overloaded);
         self.kind != ApiErrorKind::OutOfQuota && self.should_retry.unwrap_or(is_transient)

@@ -1,16 +1,21 @@
 //! The events of calls and runs whose process ended.
 
+use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
-use tool_runtime::agent::StreamItem;
-use tool_runtime::agent::session::MemorySessions;
+use tool_runtime::agent::session::{
+    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
+    SessionStore, SessionWrite,
+};
+use tool_runtime::agent::{Limits, StreamItem};
 use tool_runtime::dispatch::{AskLater, Batch, Dispatch};
 use tool_runtime::event::{EventKind, Recorder, RunEvent, RunId};
 use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, Event, Message, ModelError, Policy, ToolExecution,
-    async_trait, tool, tools,
+    Agent, ChatModel, ChatReply, ChatRequest, Event, Message, ModelError, Policy, ScriptedModel,
+    ToolCall, ToolExecution, ToolResult, async_trait, tool, tools,
 };
 
 /// Sends a letter, slowly.
@@ -25,6 +30,12 @@ async fn send() -> &'static str {
 async fn read() -> &'static str {
     sleep(Duration::from_secs(60)).await;
     "Dear Ada"
+}
+
+/// Stamps a letter, at once.
+#[tool(effect = "external")]
+async fn stamp() -> &'static str {
+    "stamped"
 }
 
 /// Requires approval.
@@ -48,7 +59,8 @@ impl ChatModel for CallsByName {
         if message.contains("fail") {
             return Err(ModelError::Setup("no".into()));
         }
-        let named = ["send", "read", "pay"].into_iter().filter(|name| message.contains(name));
+        let named =
+            ["send", "read", "pay", "stamp"].into_iter().filter(|name| message.contains(name));
         let reply = named.fold(ChatReply::default(), |reply, name| reply.call(name, "{}"));
         Ok(if reply.calls().next().is_none() { ChatReply::text("Done.") } else { reply })
     }
@@ -56,8 +68,8 @@ impl ChatModel for CallsByName {
 
 fn agent() -> (Agent, Recorder) {
     let recorder = Recorder::new(1_000);
-    let agent =
-        Agent::new(CallsByName, tools![send, read, pay]).policy(Policy::new().approver(AskLater));
+    let agent = Agent::new(CallsByName, tools![send, read, pay, stamp])
+        .policy(Policy::new().approver(AskLater));
     (agent.observer(recorder.clone()), recorder)
 }
 
@@ -173,6 +185,115 @@ async fn call_of_a_dropped_step_emits_one_end() {
     assert_eq!(emitted_ends(&output, id), [r#"send Some("TOOL_INDETERMINATE")"#, "run None"]);
 }
 
+/// The result of a call that ended in a dropped step is known, so the model receives it.
+#[tokio::test(start_paused = true)]
+async fn finished_call_of_a_dropped_step_keeps_its_result() {
+    let (agent, output) = agent();
+    let mut run = agent.start("send, stamp");
+    run.next().await;
+    assert!(timeout(Duration::from_secs(5), run.next()).await.is_err());
+    let id = run.id();
+    let answer = run.finish().await.unwrap();
+    let expected = ["stamp None", r#"send Some("TOOL_INDETERMINATE")"#, "run None"];
+    assert_eq!(emitted_ends(&output, id), expected);
+    let results = answer.transcript.iter().find_map(|message| match message {
+        Message::Tool { results } => Some(results),
+        _ => None,
+    });
+    let texts: Vec<_> = results.unwrap().iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(texts[1], "stamped", "{texts:?}");
+}
+
+/// A store that hangs in the first write after the end of a call was emitted.
+#[derive(Clone, Debug)]
+struct HangsOnce {
+    sessions: Arc<MemorySessions>,
+    output: Recorder,
+    has_hung: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl SessionStore for HangsOnce {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
+        self.sessions.load(session).await
+    }
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+        let has_ended = self.output.events().iter().any(|event| event.execution().is_some());
+        if has_ended && !self.has_hung.swap(true, Ordering::Relaxed) {
+            pending::<()>().await;
+        }
+        self.sessions.save(session, write).await
+    }
+    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        self.sessions.list(query).await
+    }
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.sessions.delete(session).await
+    }
+    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+        self.sessions.rename(session, to).await
+    }
+    fn locks(&self) -> &SessionLocks {
+        self.sessions.locks()
+    }
+}
+
+/// The calls of such a run have ended, but their results are lost with the write.
+#[tokio::test(start_paused = true)]
+async fn call_whose_result_was_not_saved_emits_one_end() {
+    for (is_remote, abandons) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (mut agent, output) = agent();
+        if is_remote {
+            agent = agent.dispatch_with(PromptDispatch);
+        }
+        let (sessions, has_hung) = (Arc::default(), Arc::default());
+        let store = HangsOnce { sessions, output: output.clone(), has_hung };
+        let session = agent.session(store, "ada");
+        assert!(timeout(Duration::from_secs(20), session.run("stamp")).await.is_err());
+        let run = output.events()[0].origin.run;
+        if abandons {
+            session.run("Hello").await.unwrap();
+        } else {
+            session.resume().await.unwrap().unwrap().finish().await.unwrap();
+        }
+        let ends = emitted_ends(&output, run);
+        let of_call: Vec<_> = ends.iter().filter(|it| it.starts_with("stamp")).collect();
+        assert_eq!(of_call, ["stamp None"], "{is_remote} {abandons}");
+        let messages = session.messages().await.unwrap();
+        let results = messages.iter().find_map(|message| match message {
+            Message::Tool { results } => Some(results),
+            _ => None,
+        });
+        assert_eq!(results.unwrap()[0].error.as_deref(), Some("TOOL_INDETERMINATE"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_call_of_a_large_dropped_step_emits_one_end() {
+    const CALLS: u32 = 1_100;
+    for resumes in [false, true] {
+        let recorder = Recorder::new(10_000);
+        let calls = (0..CALLS).fold(ChatReply::default(), |reply, _| reply.call("send", "{}"));
+        let model = ScriptedModel::new([calls, ChatReply::text("Done.")]);
+        let agent = Agent::new(model, tools![send])
+            .limits(Limits::default().max_calls_per_reply(CALLS).max_repeats(None))
+            .observer(recorder.clone());
+        let mut run = agent.start("Go");
+        run.next().await;
+        assert!(timeout(Duration::from_secs(5), run.next()).await.is_err());
+        if resumes {
+            let state = run.state();
+            drop(run);
+            run = agent.resume(state);
+        }
+        run.finish().await.unwrap();
+        // The runtime drops the tasks of the calls once it is idle.
+        sleep(Duration::from_secs(1)).await;
+        let ends = recorder.events().iter().filter(|event| event.execution().is_some()).count();
+        assert_eq!(ends, usize::try_from(CALLS).unwrap(), "{resumes}");
+    }
+}
+
 /// Resumed to its text although it owes a value, which can still be extracted.
 #[tokio::test(start_paused = true)]
 async fn extraction_resumed_to_text_emits_one_end() {
@@ -195,6 +316,19 @@ impl Dispatch for RemoteDispatch {
     async fn dispatch(&self, _: Batch) -> Vec<ToolExecution> {
         sleep(Duration::from_secs(60)).await;
         Vec::new()
+    }
+}
+
+/// Returns the results at once.
+struct PromptDispatch;
+
+#[async_trait]
+impl Dispatch for PromptDispatch {
+    async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution> {
+        let ended = |call: &ToolCall| {
+            ToolExecution::new(call.clone(), ToolResult::success(call, "stamped"))
+        };
+        batch.calls.iter().map(ended).collect()
     }
 }
 

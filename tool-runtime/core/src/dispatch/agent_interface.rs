@@ -78,28 +78,33 @@ impl Dispatcher {
 
     /// Emits the end of a call that another dispatcher ran.
     pub(crate) fn emit_end(&self, origin: &Origin, execution: &ToolExecution) {
-        if self.state.observers.need_all() {
+        if self.claim_end(origin.run, &execution.call.id) {
             end_events(execution).for_each(|event| self.emit(origin, || event));
         }
     }
 
-    /// Emits the start of a call that another dispatcher runs.
-    pub(crate) fn emit_started(&self, origin: &Origin, call: &ToolCall) {
-        self.state.lost_calls.start(origin.run, &call.id);
-        self.emit(origin, || ToolEvent::Started { call: call.clone() });
-    }
-
-    /// Emits the end of a call whose result was lost when its run was dropped.
-    pub(crate) fn emit_lost(&self, origin: &Origin, execution: &ToolExecution) {
-        if self.claim_end(origin.run, &execution.call.id) {
-            self.emit_end(origin, execution);
+    /// Emits the end of a call that its run answered, unless it was emitted before.
+    pub(crate) fn emit_answered(&self, origin: &Origin, call: ToolCall, result: ToolResult) {
+        if self.claim_end(origin.run, &call.id) {
+            self.emit(origin, || ToolEvent::Finished(self.skipped_execution(call, result)));
         }
     }
 
-    /// Records that the end of a call whose run was dropped is emitted. Returns `false` if it was
-    /// emitted before, or if there are no observers.
-    pub(crate) fn claim_end(&self, run: RunId, call: &CallId) -> bool {
-        self.has_observers() && self.state.lost_calls.claim_end(run, call)
+    fn claim_end(&self, run: RunId, call: &CallId) -> bool {
+        self.has_observers() && self.state.claim_end(run, call)
+    }
+
+    /// Emits the start of a call that another dispatcher runs.
+    pub(crate) fn emit_started(&self, origin: &Origin, call: &ToolCall) {
+        if self.has_observers() {
+            self.state.start_call(origin.run, &call.id);
+        }
+        self.emit(origin, || ToolEvent::Started { call: call.clone() });
+    }
+
+    /// Records that the results of all calls of the run so far are saved.
+    pub(crate) fn release_ends(&self, run: RunId) {
+        self.state.release_ends(run);
     }
 
     /// Returns the execution of a call that is not run here.

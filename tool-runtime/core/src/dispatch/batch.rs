@@ -42,7 +42,7 @@ pub(super) fn run_batch(
             let execution = if batch.scope.observers.need_all() {
                 run_alone_observed(batch, call).await
             } else {
-                run_call(&batch, call, OnceLock::new()).await
+                run_call(&batch, call, OnceLock::new(), None).await
             };
             return vec![execution];
         }

@@ -6,6 +6,7 @@ use super::abort::AbortState;
 use super::memo::{WriteGuard, is_mutating};
 use super::state::DispatchState;
 use crate::dispatch::approval::approval_request::ApprovalRequest;
+use crate::dispatch::call::emitted_ends::CallEnd;
 use crate::dispatch::call::unknown_tool::ToolSuggestions;
 use crate::event::{BlockReason, RunId, ToolExecution};
 use crate::message::ToolCall;
@@ -174,6 +175,16 @@ impl BatchContext {
                 redactor.redact_result(execution);
             }
             execution.result.mark_invisible();
+        }
+    }
+
+    /// Returns the end of a call that starts, perhaps again. A nested call is never answered by its
+    /// run.
+    pub(super) fn start_call(&self, call: &ToolCall) -> CallEnd {
+        if self.is_outermost() {
+            self.state.start_call(self.scope.origin.run, &call.id)
+        } else {
+            CallEnd::default()
         }
     }
 

@@ -7,13 +7,14 @@ use super::memo::Memo;
 use super::policy::{Policy, check_capabilities};
 use super::runs::Runs;
 use crate::dispatch::approval::approve::Approvals;
-use crate::dispatch::call::lost_calls::LostCalls;
+use crate::dispatch::call::emitted_ends::{CallEnd, EmittedEnds};
 use crate::dispatch::limits::circuits::CircuitBreakers;
 use crate::dispatch::limits::concurrency::ConcurrencyLimits;
 use crate::dispatch::limits::rate::RateLimiters;
 use crate::dispatch::rules::rule_reports::RuleReports;
 use crate::event::clock::Clock;
 use crate::event::{Event, Observers, Origin, RunEvent, RunId};
+use crate::message::CallId;
 use crate::registry::{Entry, Snapshot};
 use crate::secret::Redactor;
 use crate::tool::{DetachedThreads, Extensions, Permission, RunApproval};
@@ -30,7 +31,7 @@ pub(super) struct DispatchState {
     pub(super) approvals: Approvals,
     pub(super) runs: Runs,
     pub(super) rule_reports: RuleReports,
-    pub(super) lost_calls: LostCalls,
+    emitted_ends: EmittedEnds,
     /// Whether the state is that of one run, rather than of a dispatcher without an agent.
     serves_one_run: bool,
     pub(super) memo: Memo,
@@ -53,7 +54,7 @@ impl Default for DispatchState {
             approvals: Approvals::default(),
             runs: Runs::default(),
             rule_reports: RuleReports::default(),
-            lost_calls: LostCalls::default(),
+            emitted_ends: EmittedEnds::default(),
             serves_one_run: false,
             memo: Memo::default(),
             rates: RateLimiters::default(),
@@ -151,6 +152,23 @@ impl DispatchState {
             self.observers
                 .emit(redactor, || Event::new(origin, self.clock.now(), RunEvent::StateEvicted));
         }
+    }
+
+    /// Returns the end of a call of the model that starts, perhaps again. Only the run of an agent
+    /// is resumed, and then answers calls.
+    pub(super) fn start_call(&self, run: RunId, call: &CallId) -> CallEnd {
+        if self.serves_one_run { self.emitted_ends.start(run, call) } else { CallEnd::default() }
+    }
+
+    /// Records that the end of a call of this run is emitted. Returns `false` if it was emitted
+    /// before.
+    pub(super) fn claim_end(&self, run: RunId, call: &CallId) -> bool {
+        self.emitted_ends.claim(run, call)
+    }
+
+    /// Records that the results of all calls of the run so far are saved.
+    pub(super) fn release_ends(&self, run: RunId) {
+        self.emitted_ends.release(run);
     }
 
     /// Removes all that is kept of a run.

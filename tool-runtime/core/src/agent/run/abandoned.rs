@@ -8,7 +8,7 @@ use super::Run;
 use crate::agent::StopReason;
 use crate::agent::config::AgentConfig;
 use crate::agent::state::RunState;
-use crate::event::{Origin, RunEvent, ToolEvent};
+use crate::event::{Origin, RunEvent};
 use crate::message::{ToolCall, ToolResult, Usage};
 use crate::registry::Registry;
 
@@ -70,17 +70,13 @@ impl Run {
             cost,
             duration: Duration::ZERO,
         });
+        self.dispatcher.release_ends(origin.run);
     }
 
-    /// Emits the end of calls that got a result without being run, unless it was emitted when their
-    /// run was dropped.
+    /// Emits the end of calls that got a result without being run, unless it was emitted before.
     pub(super) fn emit_answered(&self, origin: &Origin, calls: Vec<(ToolCall, ToolResult)>) {
         for (call, result) in calls {
-            if !self.dispatcher.claim_end(origin.run, &call.id) {
-                continue;
-            }
-            let execution = || self.dispatcher.skipped_execution(call, result);
-            self.dispatcher.emit(origin, || ToolEvent::Finished(execution()));
+            self.dispatcher.emit_answered(origin, call, result);
         }
     }
 }

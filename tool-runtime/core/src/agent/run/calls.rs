@@ -33,9 +33,8 @@ impl Run {
         }
         let agent = Arc::clone(&self.agent);
         let (executions, recorded) = match &agent.remote {
-            None if self.session.is_set() && calls.len() > 1 => {
-                Box::pin(self.dispatch_and_save_early(&tools, batch)).await
-            }
+            // What has ended by the time the step is dropped keeps its result.
+            None if calls.len() > 1 => Box::pin(self.dispatch_and_save_early(&tools, batch)).await,
             None => (self.dispatcher.dispatch_on(&tools, batch).await, HashSet::new()),
             Some(remote) => {
                 let executions =

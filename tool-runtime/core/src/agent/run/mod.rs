@@ -73,6 +73,7 @@ use request::RequestState;
 /// Dropping a run, or a future of it, cancels all in-flight calls. After a future of
 /// [`next`](Self::next) was dropped, the run can still be driven: its in-flight calls are made
 /// again if their tool is idempotent or read-only. Otherwise their result is `TOOL_INDETERMINATE`.
+/// Calls that had ended keep their result.
 ///
 /// ```
 /// use tool_runtime::agent::CompletedStep;

@@ -76,7 +76,7 @@ struct StartedCalls<'r> {
 impl Drop for StartedCalls<'_> {
     fn drop(&mut self) {
         for call in std::mem::take(&mut self.calls) {
-            self.dispatcher.emit_lost(self.origin, &lost_execution(self.dispatcher, call));
+            self.dispatcher.emit_end(self.origin, &lost_execution(self.dispatcher, call));
         }
     }
 }

@@ -47,6 +47,7 @@ impl Run {
                     self.state.is_end_emitted = step.is_err();
                     self.save().await?;
                 }
+                self.dispatcher.release_ends(self.state.run);
                 step
             };
             span::instrument(span, step, StopReason::error_type).await

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::runtime::Handle;
 
+use crate::dispatch::call::emitted_ends::CallEnd;
 use crate::dispatch::call::record::failure;
 #[cfg(not(feature = "tracing"))]
 use crate::dispatch::call::run_call;
@@ -25,15 +26,12 @@ pub(crate) fn run_observed(
     let is_observed = batch.scope.observers.need_all();
     let mut guard = is_observed.then(|| Box::new(FinishGuard::new(&batch, &call)));
     let work = guard.as_ref().map_or_else(OnceLock::new, |it| OnceLock::from(Arc::clone(&it.work)));
+    let end = guard.as_ref().map(|it| it.end.clone());
     async move {
         if let Some(guard) = &mut guard {
             guard.is_started = true;
         }
-        let execution = run_call(&batch, call, work).await;
-        if let Some(guard) = &mut guard {
-            guard.is_finished = true;
-        }
-        execution
+        run_call(&batch, call, work, end).await
     }
 }
 
@@ -42,29 +40,26 @@ struct FinishGuard {
     batch: Arc<BatchContext>,
     call: ToolCall,
     work: Arc<CallWork>,
+    end: CallEnd,
     is_started: bool,
-    is_finished: bool,
 }
 
 impl FinishGuard {
     fn new(batch: &Arc<BatchContext>, call: &ToolCall) -> Self {
-        batch.state.lost_calls.start(batch.scope.origin.run, &call.id);
+        let end = batch.start_call(call);
         let (batch, call) = (Arc::clone(batch), call.clone());
-        Self { batch, call, work: Arc::default(), is_started: false, is_finished: false }
+        Self { batch, call, work: Arc::default(), end, is_started: false }
     }
 }
 
 impl Drop for FinishGuard {
     fn drop(&mut self) {
-        if self.is_finished {
-            return;
-        }
-        let Self { batch, call, work, is_started, .. } = self;
+        let Self { batch, call, work, end, is_started } = self;
         // The task of a call may be dropped before its first poll.
         if !*is_started {
             batch.scope.emit(|| ToolEvent::Started { call: call.clone() });
         }
-        if !batch.state.lost_calls.claim_end(batch.scope.origin.run, &call.id) {
+        if !end.claim() {
             return;
         }
         let (batch, call) = (Arc::clone(batch), call.clone());

@@ -19,9 +19,9 @@
 
 pub(crate) mod call_context;
 pub(crate) mod call_record;
+pub(crate) mod emitted_ends;
 pub(crate) mod finish_guard;
 pub(crate) mod intercept;
-pub(crate) mod lost_calls;
 pub(crate) mod record;
 pub(crate) mod resolve;
 pub(crate) mod resumed;
@@ -41,6 +41,7 @@ use crate::dispatch::attempt::retries::run_attempts;
 use crate::dispatch::attempt::stop::{until_grace_ends, until_stopped, with_certainty};
 use crate::dispatch::call::call_context::CallContext;
 use crate::dispatch::call::call_record::{CallRecord, CallResult};
+use crate::dispatch::call::emitted_ends::CallEnd;
 use crate::dispatch::call::intercept::PendingChanges;
 use crate::dispatch::call::record::{emit_end, into_execution};
 use crate::dispatch::call::resolve::resolve;
@@ -51,7 +52,7 @@ use crate::message::ToolCall;
 use crate::registry::Entry;
 use crate::tool::{CallWork, ToolContext, ToolError, ToolOutput};
 
-/// Runs one call and emits its events.
+/// Runs one call and emits its events. `end` is set if observers receive its end.
 ///
 /// A call that no policy applies to skips the stages 1 to 6. So its future stays small: a future is
 /// moved before it runs, with space for everything that it might await, so the rarely needed stages
@@ -61,6 +62,7 @@ pub(super) fn run_call(
     batch: &Arc<BatchContext>,
     call: ToolCall,
     work: OnceLock<Arc<CallWork>>,
+    end: Option<CallEnd>,
 ) -> impl Future<Output = ToolExecution> + Send {
     let mut ctx = ToolContext::with_host(Arc::clone(batch) as _, call, work);
     async move {
@@ -95,7 +97,9 @@ pub(super) fn run_call(
             batch.clean_result(&mut execution);
         }
         batch.abort.record(&execution);
-        emit_end(&batch.scope, &execution);
+        if end.is_some_and(|end| end.claim()) {
+            emit_end(&batch.scope, &execution);
+        }
         execution
     }
 }

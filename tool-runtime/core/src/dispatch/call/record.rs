@@ -126,11 +126,5 @@ pub(crate) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = Tool
 
 /// Emits the end of a call.
 pub(crate) fn emit_end(scope: &BatchScope, execution: &ToolExecution) {
-    if scope.observers.need_all() {
-        emit_end_events(scope, execution);
-    }
-}
-
-fn emit_end_events(scope: &BatchScope, execution: &ToolExecution) {
     end_events(execution).for_each(|event| scope.emit(|| event));
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use tracing::Instrument as _;
 
 use crate::dispatch::call;
+use crate::dispatch::call::emitted_ends::CallEnd;
 use crate::dispatch::context::BatchContext;
 use crate::event::ToolExecution;
 use crate::message::ToolCall;
@@ -18,6 +19,7 @@ pub(crate) async fn run_call(
     batch: &Arc<BatchContext>,
     call: ToolCall,
     work: OnceLock<Arc<CallWork>>,
+    end: Option<CallEnd>,
 ) -> ToolExecution {
     let redactor = batch.scope.redactor.as_ref();
     let mut name = call.name.clone();
@@ -26,7 +28,7 @@ pub(crate) async fn run_call(
     }
     let span = span::execute_tool(&name, call.id.as_str());
     if span.is_disabled() {
-        return call::run_call(batch, call, work).await;
+        return call::run_call(batch, call, work, end).await;
     }
     if batch.state.trace_content {
         let mut redacted = call.clone();
@@ -35,7 +37,7 @@ pub(crate) async fn run_call(
         }
         span.record("gen_ai.tool.call.arguments", redacted.arguments.to_text().as_ref());
     }
-    let execution = call::run_call(batch, call, work).instrument(span.clone()).await;
+    let execution = call::run_call(batch, call, work, end).instrument(span.clone()).await;
     if let Some(kind) = &execution.tool_kind {
         span.record("tool_runtime.tool.kind", kind.name());
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::decode::{CONTAINER, REASONING_OF};
 use crate::codec::{IdRules, WireIds, arguments_object, encode_parts, encode_result};
 use crate::model_table::traits;
-use crate::shared::{CONTINUATION, OPENING, set};
+use crate::shared::{COMMON_IMAGES, CONTINUATION, OPENING, set};
 use tool_core::message::Media;
 use tool_core::models::WireNames;
 use tool_core::{
@@ -238,7 +238,7 @@ fn visible_text(content: &str) -> Option<Value> {
 /// Encodes an image or a PDF document; the API refuses other data.
 fn media(media: Media<'_>) -> Option<Value> {
     let kind = match media.media_type {
-        "image/gif" | "image/jpeg" | "image/png" | "image/webp" => "image",
+        image if COMMON_IMAGES.contains(&image) => "image",
         "application/pdf" => "document",
         _ => return None,
     };

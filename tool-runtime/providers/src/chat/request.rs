@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use crate::codec::{WireIds, arguments_text, encode_parts};
-use crate::shared::set;
+use crate::shared::{COMMON_IMAGES, set};
 use tool_core::message::Media;
 use tool_core::models::WireNames;
 use tool_core::{ChatRequest, ContentPart, ToolCall, ToolChoice, ToolDefinition, ToolResult};
@@ -64,10 +64,11 @@ pub(crate) fn encode_content(parts: &[ContentPart], media: EncodeMedia) -> Value
     encode_parts(parts, |text| Some(json!({ "type": "text", "text": text })), media).into()
 }
 
-/// Encodes an image; both APIs accept more types than they document, but none in XML.
+/// Encodes an image of a type that both APIs accept.
 pub(crate) fn encode_image(media: Media<'_>) -> Option<Value> {
-    let is_image = media.media_type.starts_with("image/") && !media.media_type.ends_with("+xml");
-    is_image.then(|| json!({ "type": "image_url", "image_url": { "url": media.data_url() } }))
+    COMMON_IMAGES
+        .contains(&media.media_type)
+        .then(|| json!({ "type": "image_url", "image_url": { "url": media.data_url() } }))
 }
 
 /// Encodes a call. The name is replaced if it is not valid, because the API would refuse the

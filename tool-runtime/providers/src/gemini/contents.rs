@@ -98,14 +98,14 @@ fn visible_text(content: &str) -> Option<Value> {
     (!content.is_empty()).then(|| text(content))
 }
 
+/// The types of data that the API accepts, beside those of audio and videos.
+const DATA: &[&str] =
+    &["application/pdf", "image/heic", "image/heif", "image/jpeg", "image/png", "image/webp"];
+
 /// Encodes an image, audio, a video or a PDF document; the API refuses other data.
 fn media(media: Media<'_>) -> Option<Value> {
     let (kind, _) = media.media_type.split_once('/')?;
-    let is_accepted = match media.media_type {
-        "application/pdf" => true,
-        "image/gif" | "image/svg+xml" => false,
-        _ => ["audio", "image", "video"].contains(&kind),
-    };
+    let is_accepted = DATA.contains(&media.media_type) || kind == "audio" || kind == "video";
     is_accepted
         .then(|| json!({ "inlineData": { "mimeType": media.media_type, "data": media.base64 } }))
 }

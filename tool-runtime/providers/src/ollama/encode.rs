@@ -138,11 +138,13 @@ fn tool_result(result: &ToolResult, names: &WireNames) -> Value {
     with_images(encoded, &result.parts)
 }
 
+/// The types of images that the server decodes for every model.
+const IMAGES: &[&str] = &["image/jpeg", "image/png", "image/webp"];
+
 /// Returns the data of an image; the API accepts no other data.
 fn image(part: &ContentPart) -> Option<&str> {
     let media = part.media()?;
-    let is_image = media.media_type.starts_with("image/") && !media.media_type.ends_with("+xml");
-    is_image.then_some(media.base64)
+    IMAGES.contains(&media.media_type).then_some(media.base64)
 }
 
 fn with_images(mut message: Value, parts: &[ContentPart]) -> Value {

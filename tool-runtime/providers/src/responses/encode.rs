@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::items::{InputItems, Item};
 use crate::codec::{IdRules, WireIds, arguments_text, encode_parts, encode_result};
 use crate::model_table::traits;
-use crate::shared::{OPENING, only_system, set};
+use crate::shared::{COMMON_IMAGES, OPENING, only_system, set};
 use tool_core::message::Media;
 use tool_core::models::WireNames;
 use tool_core::{
@@ -153,7 +153,7 @@ fn input_text(text: &str) -> Option<Value> {
 /// Encodes an image or a PDF document; the API refuses other data.
 fn media(media: Media<'_>) -> Option<Value> {
     match media.media_type {
-        "image/gif" | "image/jpeg" | "image/png" | "image/webp" => {
+        image if COMMON_IMAGES.contains(&image) => {
             Some(json!({ "type": "input_image", "image_url": media.data_url(), "detail": "auto" }))
         }
         "application/pdf" => {

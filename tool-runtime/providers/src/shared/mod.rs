@@ -6,6 +6,10 @@ use serde_json::Value;
 
 pub(crate) use counts::{Counts, count};
 
+/// The types of images that most APIs accept. An API refuses a request with an image of any other
+/// type, so a codec sends a note in its place.
+pub(crate) const COMMON_IMAGES: &[&str] = &["image/gif", "image/jpeg", "image/png", "image/webp"];
+
 /// Text of the user message that opens a conversation which has none: no provider accepts a
 /// conversation that begins with the model, or one without messages.
 pub(crate) const OPENING: &str = "[The conversation goes on.]";

@@ -174,3 +174,72 @@ async fn cause_names_the_hook_that_did_not_end() {
     assert_eq!(execution.result.text, text);
     assert!(execution.result.structured.is_none() && execution.full_text.is_none());
 }
+
+#[tokio::test(start_paused = true)]
+async fn hook_that_hangs_after_a_call_that_did_not_run_ends_a_second_after_its_run() {
+    let second = Duration::from_secs(1);
+    for action in
+        [InterceptAction::Return(ToolOutput::text("42")), InterceptAction::Block("no".into())]
+    {
+        let answer = action.clone();
+        let policy = Policy::new().interceptor(Hangs).before_call(move |_, _| answer.clone());
+        let agent = |stop: &CancellationToken| {
+            let reply = ChatReply::default().call("look", json!({ "hangs": true }).to_string());
+            let agent = Agent::new(ScriptedModel::new([reply]), tools![look]);
+            agent.policy(policy.clone()).cancellation(stop.clone())
+        };
+        assert_ends_in_time(&format!("{action:?}"), agent).await;
+
+        let limited = dispatcher(tools![look]).policy(policy.batch_timeout(second));
+        let execution = limited.dispatch(look_call(true)).await.remove(0);
+        assert!(!execution.is_success() && execution.attempts == 0, "{execution:?}");
+        assert_eq!(execution.cause.as_deref(), Some("an interceptor did not end after the call"));
+    }
+}
+
+/// Calls another tool.
+#[tool(effect = "read")]
+async fn delegate(ctx: &ToolContext) -> String {
+    ctx.dispatch(look_call(false)).await.remove(0).result.text
+}
+
+#[tokio::test(start_paused = true)]
+async fn hook_that_hangs_after_a_nested_call_ends_a_second_after_the_run() {
+    let look_reply = || ChatReply::default().call("look", json!({ "hangs": false }).to_string());
+    let sub_agent = |stop: &CancellationToken| {
+        let nested = Agent::new(ScriptedModel::new([look_reply()]), tools![look]);
+        let nested = nested.policy(Policy::new().interceptor(Hangs)).into_tool("helper", "Helps.");
+        let call = ChatReply::default().call("helper", json!({ "task": "Look." }).to_string());
+        Agent::new(ScriptedModel::new([call]), Tools::new().with(nested)).cancellation(stop.clone())
+    };
+    assert_ends_in_time("sub-agent", sub_agent).await;
+    let nested_call = |stop: &CancellationToken| {
+        let call = ChatReply::default().call("delegate", "{}");
+        let agent = Agent::new(ScriptedModel::new([call]), tools![delegate, look]);
+        agent.policy(Policy::new().interceptor(Hangs)).cancellation(stop.clone())
+    };
+    assert_ends_in_time("nested call", nested_call).await;
+}
+
+/// Asserts that the run ends a second after its time limit, and a second after it is cancelled.
+async fn assert_ends_in_time(case: &str, agent: impl Fn(&CancellationToken) -> Agent) {
+    let second = Duration::from_secs(1);
+    let start = Instant::now();
+    let limited = agent(&CancellationToken::new()).run_timeout(3 * second);
+    let stopped = limited.run("Go").await.unwrap_err();
+    assert!(matches!(stopped.reason, StopReason::Timeout { .. }), "{case}: {stopped}");
+    let elapsed = start.elapsed();
+    assert!(3 * second <= elapsed && elapsed <= 4 * second, "{case}: {elapsed:?}");
+
+    let (start, stop) = (Instant::now(), CancellationToken::new());
+    let cancel = async {
+        tokio::time::sleep(second).await;
+        stop.cancel();
+    };
+    let cancelled = agent(&stop);
+    let (stopped, ()) = tokio::join!(cancelled.run("Go"), cancel);
+    let stopped = stopped.unwrap_err();
+    assert!(matches!(stopped.reason, StopReason::Cancelled), "{case}: {stopped}");
+    let elapsed = start.elapsed();
+    assert!(second <= elapsed && elapsed <= 2 * second, "{case}: {elapsed:?}");
+}

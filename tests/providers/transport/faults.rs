@@ -100,7 +100,8 @@ async fn connection_closed_within_a_reply_is_transient() {
 #[tokio::test]
 async fn failures_of_different_causes_have_different_codes() {
     for (provider, is_streamed) in exchange_kinds() {
-        let json = "content-type: application/json";
+        let (json, html) = ("content-type: application/json", "content-type: text/html");
+        let filtered = r#"{"error": {"code": "content_filter", "message": "It is refused."}}"#;
         for (reply, code) in [
             (Reply::with_header(401, json, "{}"), "MODEL_AUTH"),
             (Reply::with_header(403, json, "{}"), "MODEL_AUTH"),
@@ -109,10 +110,11 @@ async fn failures_of_different_causes_have_different_codes() {
             (Reply::with_header(413, json, "{}"), "MODEL_CONTEXT_TOO_LONG"),
             (Reply::with_header(503, json, "{}"), "MODEL_OVERLOADED"),
             (Reply::with_header(404, json, "{}"), "MODEL_INVALID_REQUEST"),
-            (
-                Reply::with_header(200, "content-type: text/html", "<h1>Sign in</h1>"),
-                "MODEL_MALFORMED",
-            ),
+            (Reply::with_header(400, json, filtered), "MODEL_FILTERED"),
+            // The pages of a gateway or a proxy in front of the API.
+            (Reply::with_header(502, html, "<h1>Bad gateway</h1>"), "MODEL_OVERLOADED"),
+            (Reply::with_header(403, html, "<h1>Forbidden</h1>"), "MODEL_AUTH"),
+            (Reply::with_header(200, html, "<h1>Sign in</h1>"), "MODEL_MALFORMED"),
         ] {
             let error = provider.result_of(is_streamed, reply).await.unwrap_err();
             assert_eq!(error.code(), code, "{}: {error}", provider.name);

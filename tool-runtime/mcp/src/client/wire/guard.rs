@@ -32,7 +32,7 @@ use crate::client::connect::target::Target;
 use crate::client::tools::text::{clean, clean_line};
 use crate::client::wire::decode::decode;
 use crate::client::wire::flood::MessageBudget;
-use crate::client::wire::incoming::{Incoming, MALFORMED, TOO_LONG, UNMATCHED};
+use crate::client::wire::incoming::{Incoming, MALFORMED, TOO_LONG, UNMATCHED, failure};
 use crate::client::wire::traffic::{LogNotice, RequestSlot, Traffic};
 use crate::client::wire::{Received, StreamChange, Wire, WireError};
 use crate::lines::{Envelope, Sending};
@@ -145,8 +145,8 @@ impl Guard {
                 }
             },
             Incoming::Instead(message) => self.route(*message),
-            Incoming::Dropped => {
-                self.take_budget();
+            Incoming::TooLong(envelope) => {
+                self.too_long(envelope);
                 None
             }
         }
@@ -283,10 +283,9 @@ impl Guard {
 
     /// Answers a request of the client with an error, if it is in flight.
     fn fail(&mut self, id: RequestId, message: &'static str) {
-        if self.traffic.remove(&id) {
-            let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None);
-            self.ready.push_back(JsonRpcMessage::error(error, Some(id)));
-        }
+        let is_awaited = self.traffic.remove(&id);
+        let delivered = self.deliver(failure(message, id), is_awaited);
+        self.ready.extend(delivered);
     }
 
     /// Answers a request of the server with an error.

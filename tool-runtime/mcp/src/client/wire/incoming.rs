@@ -2,17 +2,20 @@
 //!
 //! The SDK decodes a message without a limit on memory, and values can take a hundred times the
 //! memory of their text. So pages of lists are decoded by `page.rs`, and other messages that would
-//! take too much are not decoded at all.
+//! take too much are not decoded at all, whether they are valid or not.
+
+use std::fmt;
 
 use rmcp::model::{
     ErrorCode, ErrorData, JsonRpcMessage, ListToolsResult, RequestId, ServerJsonRpcMessage,
     ServerResult, Tool,
 };
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Error, IgnoredAny, IntoDeserializer, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::client::tools::page::Page;
 use crate::client::wire::traffic::Traffic;
+use crate::lines::Envelope;
 
 /// The length up to which messages are decoded without an estimate of their memory.
 const SHORT_BYTES: usize = 64 << 10;
@@ -30,61 +33,131 @@ pub(crate) const UNMATCHED: &str =
 /// The message of the error that stands for a response that can't be decoded.
 pub(crate) const MALFORMED: &str = "the response is not a valid message";
 
-/// The members of a message that determine its kind.
+/// The members of a message that determine its kind. Everything else is skipped without being kept.
 #[derive(Deserialize)]
-struct Head {
-    id: Option<RequestId>,
+pub(super) struct Head {
+    id: Option<Id>,
     method: Option<IgnoredAny>,
     result: Option<IgnoredAny>,
     error: Option<IgnoredAny>,
 }
 
+impl Head {
+    /// Reads the head of a message.
+    ///
+    /// # Errors
+    /// The text is not JSON, a member is repeated, or the id is neither a number nor a text.
+    pub(super) fn read(text: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(text)
+    }
+
+    /// Returns the request that the message answers.
+    pub(super) fn answered(&self) -> Option<&RequestId> {
+        self.id.as_ref().filter(|_| self.method.is_none()).map(|Id(id)| id)
+    }
+
+    fn into_envelope(self) -> Envelope {
+        match (self.method, self.id) {
+            (None, id) => Envelope::Response(id.map(|Id(id)| id)),
+            (Some(_), Some(Id(id))) => Envelope::Request(id),
+            (Some(_), None) => Envelope::Notification,
+        }
+    }
+}
+
+/// The id of a message, as the SDK reads it. The SDK keeps any value before it refuses it, however
+/// large it is; here, only numbers and texts are kept.
+struct Id(RequestId);
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(IdVisitor)
+    }
+}
+
+struct IdVisitor;
+
+impl Visitor<'_> for IdVisitor {
+    type Value = Id;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number or a text")
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Id, E> {
+        RequestId::deserialize(number.into_deserializer()).map(Id)
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Id, E> {
+        RequestId::deserialize(number.into_deserializer()).map(Id)
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Id, E> {
+        RequestId::deserialize(number.into_deserializer()).map(Id)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Id, E> {
+        Ok(Id(RequestId::String(text.into())))
+    }
+}
+
 /// The handling of one message of a server.
-pub(crate) enum Incoming {
+pub(super) enum Incoming {
     /// The message is decoded as it is.
     Plain,
     /// This message replaces it.
     Instead(Box<ServerJsonRpcMessage>),
-    /// The message is not decoded, and answers nothing.
-    Dropped,
+    /// The message is not decoded, since it could take too much memory. It counts as one above the
+    /// size limit.
+    TooLong(Envelope),
 }
 
 impl Incoming {
     /// Looks at a message. If `keeps_tools` is true, the result of a list of tools has the tools
     /// that are well-formed, for the SDK.
-    pub(crate) fn of(text: &[u8], traffic: &Traffic, keeps_tools: bool) -> Self {
+    pub(super) fn of(text: &[u8], traffic: &Traffic, keeps_tools: bool) -> Self {
         let is_short = text.len() <= SHORT_BYTES;
         if is_short && !traffic.awaits_page() {
             return Self::Plain;
         }
-        // Everything else is skipped: this allocates nothing.
-        let Ok(head) = serde_json::from_slice::<Head>(text) else { return Self::Plain };
-        let answered = head.id.as_ref().filter(|_| head.method.is_none());
-        if let (Some(id), Some(_), None) = (answered, &head.result, &head.error)
+        let head = Head::read(text).ok();
+        if let Some(head) = &head
+            && let (Some(id), Some(_), None) = (head.answered(), &head.result, &head.error)
             && let Some(limits) = traffic.page_limits(id)
         {
-            let Ok(page) = Page::decode(text, limits) else { return Self::error(id, MALFORMED) };
-            let result = match &page.items {
-                Some(items) if keeps_tools && limits.member == "tools" => {
-                    let items = items.iter().filter(|item| !item.is_too_deep);
-                    let tools = items.filter_map(|item| Tool::deserialize(&item.value).ok());
-                    ListToolsResult::with_all_items(tools.collect()).into()
+            let message = match Page::decode(text, limits) {
+                Ok(page) => {
+                    let result = result_of_page(&page, limits.member, keeps_tools);
+                    traffic.put_page(id, page);
+                    JsonRpcMessage::response(result, id.clone())
                 }
-                _ => ServerResult::empty(()),
+                Err(_) => failure(MALFORMED, id.clone()),
             };
-            traffic.put_page(id, page);
-            return Self::Instead(Box::new(JsonRpcMessage::response(result, id.clone())));
+            return Self::Instead(Box::new(message));
         }
+        // Also a message without a readable head: the SDK keeps it until it finds out.
         if is_short || decoded_bytes(text) <= MAX_DECODED_BYTES {
             return Self::Plain;
         }
-        answered.map_or(Self::Dropped, |id| Self::error(id, TOO_LONG))
+        Self::TooLong(head.map_or_else(|| Envelope::of_line(text), Head::into_envelope))
     }
+}
 
-    /// Returns the error that replaces an answer which can't be read.
-    fn error(id: &RequestId, message: &'static str) -> Self {
-        let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None);
-        Self::Instead(Box::new(JsonRpcMessage::error(error, Some(id.clone()))))
+/// Returns the error that stands for the answer to a request.
+pub(super) fn failure(message: &'static str, id: RequestId) -> ServerJsonRpcMessage {
+    let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None);
+    JsonRpcMessage::error(error, Some(id))
+}
+
+/// Returns what the SDK sees of a page.
+fn result_of_page(page: &Page, member: &str, keeps_tools: bool) -> ServerResult {
+    match &page.items {
+        Some(items) if keeps_tools && member == "tools" => {
+            let items = items.iter().filter(|item| !item.is_too_deep);
+            let tools = items.filter_map(|item| Tool::deserialize(&item.value).ok());
+            ListToolsResult::with_all_items(tools.collect()).into()
+        }
+        _ => ServerResult::empty(()),
     }
 }
 

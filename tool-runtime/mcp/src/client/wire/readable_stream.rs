@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
-use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use rmcp::model::RequestId;
 use sse_stream::{Error as SseError, Sse};
 
 use super::post::is_too_long;
 use super::sse::SseStream;
-use crate::client::wire::incoming::{Incoming, TOO_LONG};
+use crate::client::wire::incoming::{Head, Incoming, TOO_LONG, failure};
 use crate::client::wire::traffic::Traffic;
+use crate::lines::Envelope;
 
 /// Passes events on whose messages can be decoded within the limits.
 ///
@@ -26,13 +25,6 @@ pub(super) struct ReadableStream {
     request: Option<RequestId>,
 }
 
-/// The members of a message that identify the request which it answers.
-#[derive(Deserialize)]
-struct Answer {
-    id: Option<RequestId>,
-    method: Option<IgnoredAny>,
-}
-
 impl ReadableStream {
     pub(super) fn new(inner: SseStream, traffic: Arc<Traffic>, request: Option<RequestId>) -> Self {
         Self { inner, traffic, request }
@@ -40,17 +32,25 @@ impl ReadableStream {
 
     /// Returns the data that replace those of an event, or `None` if the event is left out.
     fn read(&self, data: String) -> Option<String> {
-        if let Ok(Answer { id: Some(id), method: None }) = serde_json::from_str(&data)
-            && self.request.as_ref() != Some(&id)
-            && !self.traffic.contains(&id)
+        if let Ok(head) = Head::read(data.as_bytes())
+            && let Some(id) = head.answered()
+            && self.request.as_ref() != Some(id)
+            && !self.traffic.contains(id)
         {
             return None;
         }
         match Incoming::of(data.as_bytes(), &self.traffic, true) {
             Incoming::Plain => Some(data),
             Incoming::Instead(message) => serde_json::to_string(&message).ok(),
-            Incoming::Dropped => None,
+            Incoming::TooLong(Envelope::Response(id)) => self.too_long(id),
+            Incoming::TooLong(Envelope::Request(_) | Envelope::Notification) => None,
         }
+    }
+
+    /// Returns the error that stands for an answer to this request, or else to that of the stream.
+    fn too_long(&self, id: Option<RequestId>) -> Option<String> {
+        let id = id.filter(|id| self.traffic.contains(id)).or_else(|| self.request.clone())?;
+        serde_json::to_string(&failure(TOO_LONG, id)).ok()
     }
 }
 
@@ -71,13 +71,8 @@ impl Stream for ReadableStream {
                     }
                 }
                 Some(Err(error)) if is_too_long(&error) => {
-                    let Some(id) = self.request.clone() else {
-                        return Poll::Ready(Some(Err(error)));
-                    };
-                    let reason = ErrorData::new(ErrorCode::INTERNAL_ERROR, TOO_LONG, None);
-                    let answer: ServerJsonRpcMessage = JsonRpcMessage::error(reason, Some(id));
-                    let data = serde_json::to_string(&answer).ok();
-                    return Poll::Ready(data.map(|data| Ok(Sse::default().data(data))));
+                    let answer = self.too_long(None).map(|data| Sse::default().data(data));
+                    return Poll::Ready(Some(answer.ok_or(error)));
                 }
                 other => return Poll::Ready(other),
             }

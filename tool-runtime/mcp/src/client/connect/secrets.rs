@@ -5,6 +5,9 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode_str;
 #[cfg(feature = "client")]
 use reqwest::{
     Url,
@@ -81,8 +84,8 @@ impl Secrets {
         Self::new(self.values.into_iter().chain(values))
     }
 
-    /// Returns the secrets of an HTTP request: the token, the values of sensitive headers, and
-    /// those of the query.
+    /// Returns the secrets of an HTTP request: the token, the values of sensitive headers, those of
+    /// the query, and the user information, which is sent as a header.
     #[cfg(feature = "client")]
     pub(crate) fn of_request(
         url: &str,
@@ -90,11 +93,14 @@ impl Secrets {
         headers: &HashMap<HeaderName, HeaderValue>,
     ) -> Self {
         let headers = headers.values().filter(|value| value.is_sensitive());
-        let headers = headers.filter_map(|value| value.to_str().ok()).flat_map(with_last_word);
+        let headers = headers.filter_map(|value| value.to_str().ok()).flat_map(of_header);
         let mut values: Vec<String> = headers.chain(bearer.map(str::to_owned)).collect();
         values.extend(of_url(url));
-        if let Ok(url) = Url::parse(url) {
-            values.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+        if let Ok(url) = Url::parse(url)
+            && !(url.username().is_empty() && url.password().is_none())
+        {
+            let (user, password) = (url.username(), url.password().unwrap_or_default());
+            values.extend(of_basic(&percent_decoded(user), &percent_decoded(password)));
         }
         Self::new(values)
     }
@@ -190,13 +196,13 @@ fn of_arguments(arguments: &[String]) -> Vec<String> {
     let mut previous = "";
     for argument in arguments {
         if previous.starts_with('-') && is_secret_name(previous) && !argument.starts_with('-') {
-            values.extend(with_last_word(argument));
+            values.extend(of_header(argument));
         }
         if let Some((name, value)) = argument.split_once(['=', ':'])
             && is_name(name)
             && is_secret_name(name)
         {
-            values.extend(with_last_word(value.trim()));
+            values.extend(of_header(value.trim()));
         }
         values.extend(of_url(argument));
         previous = if is_name(argument) { argument } else { "" };
@@ -208,22 +214,47 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_'))
 }
 
-/// Returns a value, and the part after its scheme, as of `Bearer X`.
-fn with_last_word(value: &str) -> impl Iterator<Item = String> + use<> {
-    let last = value.rsplit_once(' ').map(|(_, last)| last.to_owned());
-    [Some(value.to_owned()), last].into_iter().flatten()
+/// Returns a value, the part after its scheme, as of `Bearer X`, and what is encoded in that of
+/// `Basic X`.
+fn of_header(value: &str) -> Vec<String> {
+    let mut values = vec![value.to_owned()];
+    if let Some((scheme, last)) = value.rsplit_once(' ') {
+        values.push(last.to_owned());
+        if scheme.trim().eq_ignore_ascii_case("basic")
+            && let Ok(decoded) = STANDARD.decode(last)
+            && let Some((user, password)) = String::from_utf8_lossy(&decoded).split_once(':')
+        {
+            values.extend(of_basic(user, password));
+        }
+    }
+    values
 }
 
-/// Returns the password and the values of the query of a URL.
+/// Returns the forms in which a server can repeat the credentials that it receives as `Basic`. A
+/// user without a password is a token.
+pub(crate) fn of_basic(user: &str, password: &str) -> [String; 3] {
+    let pair = format!("{user}:{password}");
+    let secret = if password.is_empty() { user } else { password };
+    [STANDARD.encode(&pair), secret.to_owned(), pair]
+}
+
+/// Returns the password and the values of the query of a URL, as they are spelled and decoded.
 fn of_url(text: &str) -> Vec<String> {
     let Some((_, rest)) = text.split_once("://") else { return Vec::new() };
+    let rest = rest.split('#').next().unwrap_or_default();
     let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
     let authority = address.split('/').next().unwrap_or_default();
     let user = authority.rsplit_once('@').map(|(user, _)| user);
     let password = user.and_then(|user| Some(user.split_once(':')?.1.to_owned()));
-    let query = query.split('#').next().unwrap_or_default();
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    password.into_iter().chain(pairs.map(|(_, value)| value.to_owned())).collect()
+    let spelled = password.into_iter().chain(pairs.map(|(_, value)| value.to_owned()));
+    let decoded =
+        |value: &String| [percent_decoded(value), percent_decoded(&value.replace('+', " "))];
+    spelled.flat_map(|value| decoded(&value).into_iter().chain([value])).collect()
+}
+
+fn percent_decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -245,6 +276,9 @@ mod tests {
             &["--api-key=hunter22"],
             &["-e", "DB_PASS=hunter22"],
             &["--header", "Authorization: Bearer hunter22"],
+            &["--header", "Authorization: Basic YWRhOmh1bnRlcjIy"],
+            &["postgres://ada:hunt%65r22@db/orders"],
+            &["https://mcp.example/?k=hunt%65r22"],
             &["postgres://ada:hunter22@db/orders"],
             &["https://mcp.example/?k=hunter22&x=1#top"],
         ] {
@@ -320,11 +354,39 @@ mod tests {
             (HeaderName::from_static("x-key"), sensitive),
             (HeaderName::from_static("mcp-method"), HeaderValue::from_static("tools/list")),
         ]);
-        let url = "https://ada:password@mcp.example/?key=query%20secret";
+        let url = "https://mcp.example/?key=query%20secret&more=plus+secret";
         let secrets = Secrets::of_request(url, Some("bearer-secret"), &headers);
         let text = "tools/list: bearer-\u{200b}secret, header-secret, query%20secret, query secret, \
-                    password";
+                    plus secret";
         let expected = "tools/list: [redacted], [redacted], [redacted], [redacted], [redacted]";
         assert_eq!(secrets.redact(text), expected);
+    }
+
+    #[cfg(feature = "client")]
+    #[test]
+    fn basic_credentials_are_redacted_in_each_form() {
+        // Of `ada:hunter#22`, and of `hunter#22` without a password.
+        const PAIR: &str = "YWRhOmh1bnRlciMyMg==";
+        const TOKEN: &str = "aHVudGVyIzIyOg==";
+        let repeated = |url: &str, header: Option<&'static str>, text: &str| {
+            let headers = header.map(|value| {
+                let mut value = HeaderValue::from_static(value);
+                value.set_sensitive(true);
+                (HeaderName::from_static("authorization"), value)
+            });
+            Secrets::of_request(url, None, &headers.into_iter().collect()).redact(text)
+        };
+        let spelled = "https://ada:hunter%2322@mcp.example/mcp";
+        for (url, header, texts) in [
+            (spelled, None, &["hunter%2322", "hunter#22", "ada:hunter#22", PAIR] as &[&str]),
+            ("https://hunter%2322@mcp.example", None, &["hunter#22", "hunter#22:", TOKEN]),
+            ("https://mcp.example", Some("Basic YWRhOmh1bnRlciMyMg=="), &["hunter#22", PAIR]),
+            ("https://mcp.example", Some("basic aHVudGVyIzIyOg=="), &["hunter#22", TOKEN]),
+        ] {
+            for text in texts {
+                let redacted = repeated(url, header, &format!("ada sent {text}!"));
+                assert_eq!(redacted, "ada sent [redacted]!", "{url} {header:?}: {text}");
+            }
+        }
     }
 }

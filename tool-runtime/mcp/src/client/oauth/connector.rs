@@ -22,12 +22,16 @@ use super::sent_secrets::SentSecrets;
 use super::stored_tokens::Grant;
 use crate::client::challenge::{AuthorizationFailure, Authorizer};
 use crate::client::connect::secrets::Secrets;
+use crate::client::tools::text::clean_line;
 
 /// The number of authorizations by the user within [`WINDOW`].
 const MAX_AUTHORIZATIONS: usize = 5;
 
 /// The number of tokens for the program itself within [`WINDOW`].
 const MAX_TOKENS: usize = 60;
+
+/// The number of characters of the reason of a failure that are kept.
+const MAX_REASON_CHARS: usize = 500;
 
 /// How long an authorization counts.
 const WINDOW: Duration = Duration::from_secs(600);
@@ -118,10 +122,11 @@ impl Authorizer for SharedAuthorizer {
         // In a task: the user may need longer than the request lasts.
         let task = tokio::spawn(async move { shared.answer(&challenge, generation).await });
         let answered = task.await.unwrap_or_else(|error| Err(error.to_string().into()));
-        // An authorization server may repeat what it received.
-        answered.map_err(|failure| AuthorizationFailure {
-            reason: Secrets::new(self.0.secrets()).redact(&failure.reason),
-            ..failure
+        // An authorization server may repeat what it received. Before the text is cut, which could
+        // leave a part of a secret.
+        answered.map_err(|failure| {
+            let reason = Secrets::new(self.0.secrets()).redact(&failure.reason);
+            AuthorizationFailure { reason: clean_line(&reason, MAX_REASON_CHARS), ..failure }
         })
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct Credentials {
     /// The tokens of the last load, which a refresh replaces. Before the first load, a save
     /// replaces any tokens.
     loaded: Arc<Mutex<Expected>>,
-    sent_secrets: SentSecrets,
+    pub(super) sent_secrets: SentSecrets,
 }
 
 impl Credentials {
@@ -30,6 +30,7 @@ impl Credentials {
         grant: Grant,
         sent_secrets: SentSecrets,
     ) -> Self {
+        sent_secrets.add_client(&grant);
         Self {
             tokens,
             server,
@@ -51,16 +52,16 @@ impl Credentials {
     }
 
     pub(super) fn set_grant(&self, grant: Grant) {
+        self.sent_secrets.add_client(&grant);
         *lock(&self.grant) = grant;
     }
 
     /// Records the tokens as secrets that are sent to servers.
     fn remember(&self, credentials: Option<&StoredCredentials>) {
         let tokens = tokens(credentials);
-        let of_client = self.grant().client.and_then(|client| client.secret);
         let names = ["access_token", "refresh_token"];
         let secrets = names.map(|name| tokens.get(name).and_then(Value::as_str));
-        self.sent_secrets.extend(secrets.into_iter().flatten().chain(of_client.as_deref()));
+        self.sent_secrets.extend(secrets.into_iter().flatten());
     }
 }
 

@@ -7,24 +7,37 @@ use rmcp::transport::auth::{
     AuthError, OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest, default_oauth_http_client,
 };
 
+use super::sent_secrets::SentSecrets;
+
+/// The parameter that has the signed assertion of a program.
+const ASSERTION: &[u8] = b"client_assertion=";
+
 /// Reads metadata at the MCP server only, which may name any authorization server. Every other
 /// document is missing, so that the SDK returns the names of the authorization servers.
 struct DiscoveryClient<C> {
     server: Url,
+    sent_secrets: SentSecrets,
     inner: C,
 }
 
 /// Creates a client that sends nothing to the authorization servers that the MCP server names.
 /// Requests to the endpoints of the configured one are sent.
-pub(super) fn discovery_client(server: &str) -> Result<Arc<dyn OAuthHttpClient>, AuthError> {
+pub(super) fn discovery_client(
+    server: &str,
+    sent_secrets: SentSecrets,
+) -> Result<Arc<dyn OAuthHttpClient>, AuthError> {
     let server = Url::parse(server).map_err(|error| AuthError::InternalError(error.to_string()))?;
-    Ok(Arc::new(DiscoveryClient { server, inner: default_oauth_http_client()? }))
+    Ok(Arc::new(DiscoveryClient { server, sent_secrets, inner: default_oauth_http_client()? }))
 }
 
 impl<C: OAuthHttpClient> OAuthHttpClient for DiscoveryClient<C> {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         // The SDK sends `GET` for metadata, and `POST` to the endpoints in them.
         let is_discovery = request.request.method() == "GET";
+        // The SDK signs assertions itself. Their characters need no encoding.
+        let parameters = request.request.body().split(|byte| *byte == b'&');
+        let assertions = parameters.filter_map(|parameter| parameter.strip_prefix(ASSERTION));
+        self.sent_secrets.extend(assertions.filter_map(|it| std::str::from_utf8(it).ok()));
         if !is_discovery || may_read(&self.server, &request.request.uri().to_string()) {
             return self.inner.execute(request);
         }

@@ -20,6 +20,7 @@ use super::flow_error::FlowError;
 use super::handler::AuthorizationHandler;
 use super::options::{Flow, OAuth, Proof};
 use super::redirect::read_redirect;
+use super::sent_secrets::PendingAuthorizations;
 use super::stored_tokens::{Grant, RegisteredClient};
 
 /// The number of scopes of a grant, and their size in bytes. A server demands them one by one.
@@ -39,7 +40,7 @@ async fn discover(
     let url = &*credentials.server;
     let issuer = oauth.issuer_url().map_err(FlowError::Failed)?;
     let mut manager = if issuer.is_some() {
-        let client = discovery_client(url)?;
+        let client = discovery_client(url, credentials.sent_secrets.clone())?;
         AuthorizationManager::new_with_oauth_http_client(url, client).await?
     } else if oauth.allows_private_addresses {
         AuthorizationManager::new_allowing_private_addresses(url).await?
@@ -65,6 +66,7 @@ async fn discover(
         check_code_challenge(&metadata)?;
     }
     manager.set_metadata(metadata.clone());
+    manager.set_state_store(PendingAuthorizations::new(credentials.sent_secrets.clone()));
     Ok((manager, metadata))
 }
 
@@ -173,6 +175,7 @@ pub(super) async fn authorize(
             let callback = ask(&**handler, &url, &redirect_uri).await?;
             let (code, state) = (&callback.code, &callback.csrf_token);
             let issuer = callback.issuer.as_deref();
+            credentials.sent_secrets.extend([code.as_str()]);
             manager.exchange_code_for_token_with_issuer(code, state, issuer).await?;
         }
         Flow::ClientCredentials(proof) => {

@@ -2,12 +2,7 @@
 
 use rmcp::transport::auth::AuthError;
 
-use crate::client::tools::text::clean_line;
-
-/// The number of characters of a reason that are kept.
-const MAX_REASON_CHARS: usize = 500;
-
-/// Why no token was obtained.
+/// Why no token was obtained. The reasons may contain texts of servers, with secrets in them.
 #[derive(Debug)]
 pub(super) enum FlowError {
     /// The user did not agree.
@@ -18,19 +13,19 @@ pub(super) enum FlowError {
 }
 
 impl FlowError {
-    /// Creates the error of a flow that failed. The reason may contain texts of servers.
+    /// Creates the error of a flow that failed.
     pub(super) fn failed(reason: &str) -> Self {
-        Self::Failed(clean_line(reason, MAX_REASON_CHARS))
+        Self::Failed(reason.to_owned())
     }
 
     /// Creates the error of an authorization server that must not be used.
     pub(super) fn refused(reason: &str) -> Self {
-        Self::Refused(clean_line(reason, MAX_REASON_CHARS))
+        Self::Refused(reason.to_owned())
     }
 
     /// Creates the error of a user who did not agree.
     pub(super) fn denied(reason: &str) -> Self {
-        Self::Denied(clean_line(reason, MAX_REASON_CHARS))
+        Self::Denied(reason.to_owned())
     }
 }
 

@@ -34,8 +34,8 @@ pub(crate) struct Behavior {
     /// The scopes that are never granted.
     pub(crate) withheld: Vec<String>,
     pub(crate) rejects_refresh: bool,
-    /// Refuses to issue tokens, and repeats what it received.
-    pub(crate) repeats_secrets: bool,
+    /// Refuses to issue tokens, and repeats what it received behind so many characters.
+    pub(crate) repeats_secrets: Option<usize>,
     /// Notifies when a refresh arrives, and answers it when notified.
     pub(crate) holds_refresh: Option<Arc<[Notify; 2]>>,
     /// The endpoint whose requests are never answered.
@@ -194,8 +194,8 @@ impl Authority {
     }
 
     fn token(&self, form: &Form, behavior: &Behavior) -> Response<Body> {
-        if behavior.repeats_secrets {
-            let received = format!("received {form:?}");
+        if let Some(padding) = behavior.repeats_secrets {
+            let received = format!("{} {form:?}", "-".repeat(padding));
             let error = json!({ "error": "invalid_client", "error_description": received });
             return respond(400, error);
         }

@@ -165,12 +165,38 @@ async fn token_that_a_server_repeats_in_an_error_is_redacted() {
 }
 
 #[tokio::test]
-async fn secret_that_an_authorization_server_repeats_is_redacted() {
-    let behavior = Behavior { repeats_secrets: true, ..Behavior::default() };
-    let (authority, resource, _) = start(behavior, everything).await;
-    let oauth = OAuth::client_credentials("reporter", "hunter22").issuer(&authority.issuer);
-    let error = connect(McpClient::http(&resource.url).oauth(oauth)).await.unwrap_err();
-    assert_eq!(authority.requests("/token")[0]["client_secret"], "hunter22");
-    assert!(error.to_string().contains("invalid_client"), "{error}");
-    assert!(!format!("{error} {error:?}").contains("hunter22"), "{error:?}");
+async fn secrets_that_an_authorization_server_repeats_are_redacted() {
+    /// The parameters of a request for a token that are no secrets.
+    const PUBLIC: [&str; 6] =
+        ["client_assertion_type", "client_id", "grant_type", "redirect_uri", "resource", "scope"];
+    // The last texts are cut within a secret.
+    for padding in [0, 100, 440, 490] {
+        let behavior = Behavior { repeats_secrets: Some(padding), ..Behavior::default() };
+        let (authority, resource, browser) = start(behavior, everything).await;
+        let by_secret =
+            OAuth::client_credentials("reporter", "hunter%#22").issuer(&authority.issuer);
+        let registered = OAuth::authorization_code(browser.clone())
+            .client("reporter")
+            .client_secret("hunter%#22")
+            .issuer(&authority.issuer);
+        let mut flows = vec![by_secret, registered, OAuth::authorization_code(browser)];
+        #[cfg(feature = "oauth-jwt")]
+        flows.push(
+            OAuth::client_credentials_jwt("reporter", super::signed::key())
+                .issuer(&authority.issuer),
+        );
+        for oauth in flows {
+            let client = McpClient::http(&resource.url).oauth(oauth);
+            let error = connect(client).await.unwrap_err();
+            assert!(error.to_string().contains("invalid_client"), "{error}");
+            let message = format!("{error} {error:?}");
+            let form = authority.requests("/token").pop().unwrap();
+            let secrets = form.iter().filter(|(name, _)| !PUBLIC.contains(&name.as_str()));
+            for (name, value) in secrets {
+                let value = value.trim_start_matches("Basic ");
+                let beginning: String = value.chars().take(6).collect();
+                assert!(!message.contains(&beginning), "{padding} {name}={value}: {message}");
+            }
+        }
+    }
 }

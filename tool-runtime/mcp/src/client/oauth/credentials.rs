@@ -155,5 +155,27 @@ mod tests {
         assert_eq!(stored().await, "last");
         second.for_authorization().save(token("authorized")).await.unwrap();
         assert_eq!(stored().await, "authorized");
+
+        // Of two authorizations at the same time, the last one counts. The token of the other one
+        // is not refreshed into its place.
+        let steps_up = [&first, &second].map(|credentials| credentials.for_authorization());
+        for (credentials, text) in steps_up.iter().zip(["one", "other"]) {
+            credentials.save(token(text)).await.unwrap();
+        }
+        steps_up[0].save(token("refreshed")).await.unwrap();
+        assert_eq!(stored().await, "other");
+        steps_up[1].save(token("refreshed")).await.unwrap();
+        assert_eq!(stored().await, "refreshed");
+
+        // What was removed is not stored again.
+        first.load().await.unwrap();
+        first.tokens.remove(&first.server).await.unwrap();
+        first.save(token("late")).await.unwrap();
+        assert_eq!(stored().await, Value::Null);
+        // Nothing was stored at the time of the load.
+        first.load().await.unwrap();
+        second.for_authorization().save(token("authorized")).await.unwrap();
+        first.save(token("late")).await.unwrap();
+        assert_eq!(stored().await, "authorized");
     }
 }

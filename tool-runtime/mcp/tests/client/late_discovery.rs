@@ -107,13 +107,18 @@ async fn server_that_answers_nothing_fails_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answer_with_the_id_as_text_answers_nothing() {
+async fn answer_with_another_id_answers_nothing() {
     for id_of in [
         (|id: &Value| Value::from(id.to_string())) as fn(&Value) -> Value,
         |id| Value::from(format!(" {id}")),
         |id| Value::from(format!("0{id}")),
         |id| Value::from(id.as_u64().unwrap() + 1_000),
         |id| Value::from(id.as_f64().unwrap() + 0.5),
+        |id| Value::from(-id.as_i64().unwrap() - 1),
+        |id| json!([id]),
+        |id| json!({ "id": id }),
+        |_| json!(true),
+        |_| Value::Null,
     ] {
         for is_error in [false, true] {
             let server = Server::default();
@@ -134,4 +139,17 @@ async fn answer_with_the_id_as_text_answers_nothing() {
             assert!(execution.result.text.contains("right"), "{is_error}: {execution:?}");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answer_with_another_spelling_of_the_number_is_taken() {
+    let server = Server::default();
+    let client = server.simple(with_go(true, |call| {
+        let spelled = Value::from(call["id"].as_f64().unwrap());
+        assert!(spelled.to_string().ends_with(".0"));
+        text(&json!({ "id": spelled }), "right")
+    }));
+    let (registry, _connection) = crate::server::connect(client).await;
+    let execution = call(&registry, "s__go", "{}").await;
+    assert!(execution.result.text.contains("right"), "{execution:?}");
 }

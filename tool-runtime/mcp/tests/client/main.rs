@@ -16,6 +16,7 @@ mod connections;
 mod hostile;
 mod http;
 mod http_features;
+mod http_secrets;
 mod http_steps;
 mod http_streams;
 mod input;

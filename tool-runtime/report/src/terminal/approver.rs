@@ -3,9 +3,11 @@
 use std::fmt;
 use std::io::{self, BufRead as _, IsTerminal as _, PipeReader, Stdin, Write as _};
 
+use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 use tool_core::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_core::message::visible;
 use tool_core::{RunContext, async_trait};
 
 use super::Terminal;
@@ -19,19 +21,25 @@ const MAX_ROWS: usize = 18;
 /// The columns of the smallest usual screen.
 const MIN_COLUMNS: usize = 80;
 
-/// The lines of a long text that are repeated.
+/// The lines of a long preview that are repeated.
 const HEAD_LINES: usize = 4;
 
 /// The characters of a repeated line.
 const HEAD_LINE_CHARS: usize = 300;
+
+/// The characters of all repeated lines.
+const HEAD_CHARS: usize = HEAD_LINES * HEAD_LINE_CHARS;
+
+/// The characters to which the strings of long arguments are shortened, until all fit.
+const STRING_CHARS: [usize; 4] = [300, 100, 40, 20];
 
 /// Asks the person at the terminal to approve calls, one after the other.
 ///
 /// The question shows the preview of the call, such as the diff of an edit or a command with its
 /// sandbox, or else the arguments without secrets. Add
 /// [previewers](tool_core::Policy::previewer) to the policy. If the text may have left the
-/// screen, its beginning is repeated directly before the answers, with its size. The answers are
-/// `y` for this call, `a` for all calls of the tool in this run, and `n`, which may be followed by
+/// screen, its beginning is repeated directly before the answers, with its size; of arguments, the
+/// beginning of each string, because the model chooses their order. The answers are `y` for this call, `a` for all calls of the tool in this run, and `n`, which may be followed by
 /// a reason for the model. Everything else, and the end of the input, denies the call. On Unix,
 /// input from before the question is dropped, and a question whose call is canceled reads nothing;
 /// on Windows, it still reads the next line. If the standard input is not a terminal, every call is
@@ -110,40 +118,74 @@ impl Approver for TerminalApprover {
 }
 
 fn question(request: &ApprovalRequest) -> String {
-    let text = match &request.preview {
-        Some(preview) => preview.clone(),
-        None => request.redacted_arguments_json(),
-    };
     let name = &request.tool.name;
-    let head = repeated_head(name, &text).unwrap_or_default();
+    let (text, head) = match &request.preview {
+        Some(preview) => (preview.clone(), first_lines(preview)),
+        None => {
+            let json = request.redacted_arguments_json();
+            let head = shortened_json(&json);
+            (json, head)
+        }
+    };
+    let head = if is_on_screen(&text) {
+        String::new()
+    } else {
+        let (lines, chars) = (text.lines().count(), text.chars().count());
+        format!(
+            "\nThe call of {name} above has {lines} lines, {chars} characters. In short:\n{head}\n"
+        )
+    };
     format!("\n{name}\n{text}\n{head}[y]es, [a]ll in this run, [n]o: ")
 }
 
-/// Returns the name of the tool and the beginning of a text that may have left the screen, with the
-/// size of the text.
-fn repeated_head(name: &str, text: &str) -> Option<String> {
+/// Returns whether all of a text is on the smallest usual screen.
+fn is_on_screen(text: &str) -> bool {
     let columns = |c: char| match c {
         '\t' => 8,
         c if c.is_ascii() => 1,
         _ => 2,
     };
     let rows = |line: &str| 1 + line.chars().map(columns).sum::<usize>() / MIN_COLUMNS;
-    let row_count: usize = text.lines().map(rows).sum();
-    if row_count <= MAX_ROWS {
-        return None;
+    text.lines().map(rows).sum::<usize>() <= MAX_ROWS
+}
+
+/// Returns the first lines of a text that contain something.
+fn first_lines(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim().is_empty()).take(HEAD_LINES);
+    lines.map(|line| shortened(line, HEAD_LINE_CHARS)).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns arguments with shorter strings, so that no string moves another one off the screen.
+fn shortened_json(json: &str) -> String {
+    let Ok(arguments) = serde_json::from_str::<Value>(json) else { return first_lines(json) };
+    let short = |count| with_short_strings(&arguments, count).to_string();
+    // What was an escape is a character now.
+    let texts = STRING_CHARS.map(|count| visible(&short(count)).into_owned());
+    let is_short = |text: &&String| text.chars().count() <= HEAD_CHARS;
+    let text = texts.iter().find(is_short).or(texts.last()).map(String::as_str);
+    shortened(text.unwrap_or_default(), HEAD_CHARS)
+}
+
+fn with_short_strings(value: &Value, count: usize) -> Value {
+    match value {
+        Value::String(text) => shortened(text, count).into(),
+        Value::Array(items) => items.iter().map(|item| with_short_strings(item, count)).collect(),
+        Value::Object(members) => {
+            let members = members.iter();
+            members.map(|(key, value)| (key.clone(), with_short_strings(value, count))).collect()
+        }
+        other => other.clone(),
     }
-    let mut head = String::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()).take(HEAD_LINES) {
-        // A run of spaces hides what follows it.
-        let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        let end = words.char_indices().nth(HEAD_LINE_CHARS).map(|(end, _)| end);
-        head.push_str(words.get(..end.unwrap_or(words.len())).unwrap_or_default());
-        head.push_str(if end.is_some() { "…\n" } else { "\n" });
+}
+
+/// Returns the words at the beginning of a text.
+fn shortened(text: &str, count: usize) -> String {
+    // A run of spaces hides what follows it.
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(count) {
+        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
+        None => words,
     }
-    let (lines, chars) = (text.lines().count(), text.chars().count());
-    Some(format!(
-        "\nThe call of {name} above has {lines} lines, {chars} characters. It begins:\n{head}"
-    ))
 }
 
 fn ask(question: &str, canceled: &PipeReader) -> io::Result<Approval> {
@@ -207,14 +249,18 @@ impl fmt::Debug for TerminalApprover {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
     use tool_core::dispatch::Approval;
 
-    use super::{HEAD_LINES, MAX_ROWS, deny, read_answer, repeated_head};
+    use super::{
+        HEAD_CHARS, HEAD_LINES, MAX_ROWS, deny, first_lines, is_on_screen, read_answer,
+        shortened_json,
+    };
 
     #[test]
-    fn head_of_a_long_text_is_repeated() {
+    fn first_lines_of_a_long_preview_are_repeated() {
         for text in ["$ ls\nsandbox: none".to_owned(), "x\n".repeat(MAX_ROWS), "x".repeat(1_000)] {
-            assert_eq!(repeated_head("shell_exec", &text), None, "{text}");
+            assert!(is_on_screen(&text), "{text}");
         }
         for long in [
             "$ rm -rf /\n".to_owned() + &"> # fine\n".repeat(100),
@@ -222,14 +268,32 @@ mod tests {
             "$ rm -rf /".to_owned() + &"\n".repeat(1_000) + "sandbox: none",
             "\n".repeat(1_000) + "$ rm -rf /",
             "$ rm".to_owned() + &" ".repeat(10_000) + "-rf /",
-            "{\"command\":\"$ rm -rf /".to_owned() + &"é".repeat(5_000),
+            "$ rm -rf /".to_owned() + &"é".repeat(5_000),
         ] {
-            let head = repeated_head("shell_exec", &long).expect("a long text");
-            assert!(head.contains("$ rm -rf /"), "{head}");
-            assert!(head.contains(&format!("shell_exec above has {} lines", long.lines().count())));
-            assert!(head.lines().count() <= HEAD_LINES + 2 && head.ends_with('\n'), "{head}");
-            assert!(head.chars().count() < 1_500, "{head}");
+            let head = first_lines(&long);
+            assert!(!is_on_screen(&long) && head.contains("$ rm -rf /"), "{head}");
+            assert!(head.lines().count() <= HEAD_LINES && is_on_screen(&head), "{head}");
         }
+    }
+
+    #[test]
+    fn each_string_of_long_arguments_is_repeated() {
+        let command = "rm -rf /";
+        for arguments in [
+            json!({"a": "x".repeat(4_000), "command": command}),
+            json!({"a": "x".repeat(4_000), "command": command.to_owned() + &" # fine".repeat(1_000)}),
+            json!({"a": {"b": ["x".repeat(4_000), "y".repeat(4_000)]}, "command": command}),
+            json!({"a": vec!["x".repeat(100); 20], "command": command}),
+            json!({"a": "x", "command": " ".repeat(4_000) + command}),
+        ] {
+            let head = shortened_json(&arguments.to_string());
+            assert!(head.contains(command) && head.chars().count() <= HEAD_CHARS, "{head}");
+        }
+        let head = shortened_json(&json!(vec!["x"; 1_000]).to_string());
+        assert!(head.ends_with('…') && head.chars().count() <= HEAD_CHARS + 1, "{head}");
+        // An escape is a plain character once it is decoded.
+        let head = shortened_json(r#"{"command":"rm \u202e\u009b -rf /"}"#);
+        assert!(!head.contains(['\u{202e}', '\u{9b}']), "{head}");
     }
 
     #[test]

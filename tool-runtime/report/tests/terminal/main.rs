@@ -30,9 +30,13 @@ const ASKS: &str = "TERMINAL_ASKS";
 #[tool(permission = "ask")]
 async fn delete() {}
 
+/// Runs a command.
+#[tool(permission = "ask")]
+async fn command(_note: String, _line: String) {}
+
 fn dispatcher() -> Dispatcher {
     let policy = Policy::new().approver(TerminalApprover::new());
-    Dispatcher::new(Registry::try_from(tools![delete]).unwrap()).policy(policy)
+    Dispatcher::new(Registry::try_from(tools![command, delete]).unwrap()).policy(policy)
 }
 
 async fn call(dispatcher: &Dispatcher, id: &str) {
@@ -72,6 +76,17 @@ async fn program_cancels_a_question() {
     .await
     .unwrap();
     call(&dispatcher, "2").await;
+}
+
+#[tokio::test]
+#[ignore = "another test runs it on a terminal"]
+async fn program_asks_about_a_long_call() {
+    if std::env::var_os(ASKS).is_none() {
+        return;
+    }
+    let note = "x".repeat(4_000);
+    let arguments = format!(r#"{{"_note": "{note}", "_line": "rm -rf /"}}"#);
+    dispatcher().dispatch(vec![ToolCall::new("1", "command", arguments)]).await;
 }
 
 /// A program on a terminal of the test.
@@ -158,4 +173,21 @@ fn canceled_question_leaves_the_next_line_to_others() {
     let output = program.output();
     assert!(output.contains("program reads: first\n"), "{output}");
     assert!(output.contains("call 2 ran: true\n") && !output.contains("call 1"), "{output}");
+}
+
+#[test]
+fn short_form_of_a_long_call_is_directly_before_the_answers() {
+    let mut program = Program::start("program_asks_about_a_long_call", OsStr::new("1"), "");
+    let answers = "[y]es, [a]ll in this run, [n]o: ";
+    program.wait_for(answers, 1);
+    let short = format!(r#"{{"_line":"rm -rf /","_note":"{}…"}}"#, "x".repeat(300));
+    let end = format!(" characters. In short:\n{short}\n{answers}");
+    assert!(program.text.ends_with(&end), "{}", program.text);
+    assert!(
+        program.text.contains("\nThe call of command above has 1 lines, 4"),
+        "{}",
+        program.text
+    );
+    program.type_in("n\n");
+    program.output();
 }

@@ -52,6 +52,7 @@ pub use history::undo::UndoError;
 use change::atomic::{create, load, remove_abandoned, replace};
 use change::{Workspace, change_error};
 use history::journal::Journal;
+use path::RelativePath;
 use root::Root;
 use version::Versions;
 
@@ -100,7 +101,7 @@ impl Files {
     /// Opens a folder as a workspace. Links in the path of the folder itself are followed.
     ///
     /// The folder stays the same if it is renamed or another one takes its path. Temporary files
-    /// (`.tool-*.tmp`) that killed processes have left in it are removed.
+    /// (`.tool-*.tmp`) that killed processes have left directly in it are removed.
     ///
     /// # Errors
     /// Returns an error if the folder can't be opened, or if paths can't be confined to it. On
@@ -121,7 +122,7 @@ impl Files {
             source: error,
         })?;
         // What can't be removed now does no harm.
-        let _ = remove_abandoned(&root);
+        let _ = root.folder(&RelativePath::root()).and_then(|it| remove_abandoned(&it));
         Ok(Self(Arc::new(Workspace {
             root,
             versions: Versions::default(),

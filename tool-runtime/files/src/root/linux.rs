@@ -80,13 +80,18 @@ impl Root {
     pub(crate) fn listed_file(&self, path: &RelativePath) -> Result<(File, Metadata), FileError> {
         regular(File::from(self.resolve(path, READ)?))
     }
+}
 
-    /// Returns the entries of a folder with their types, in no order. A name that is not UTF-8
+/// An open folder, to read or change one of its entries.
+#[derive(Debug)]
+pub(crate) struct Folder(OwnedFd);
+
+impl Folder {
+    /// Returns the entries with their types, in no order. A name that is not UTF-8
     /// can't be sent as an argument, and is omitted.
-    pub(crate) fn entries(&self, path: &RelativePath) -> Result<Vec<(String, Kind)>, FileError> {
-        let Folder(folder) = self.folder(path)?;
+    pub(crate) fn entries(&self) -> Result<Vec<(String, Kind)>, FileError> {
         let mut entries = Vec::new();
-        for entry in Dir::read_from(&folder)? {
+        for entry in Dir::read_from(&self.0)? {
             let entry = entry?;
             let name = match entry.file_name().to_str() {
                 Ok("." | "..") | Err(_) => continue,
@@ -94,7 +99,7 @@ impl Root {
             };
             let file_type = match entry.file_type() {
                 // Some file systems do not return the type with the name.
-                FileType::Unknown => match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                FileType::Unknown => match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => FileType::from_raw_mode(stat.st_mode),
                     Err(_) => continue,
                 },
@@ -104,13 +109,7 @@ impl Root {
         }
         Ok(entries)
     }
-}
 
-/// An open folder, to read or change one of its entries.
-#[derive(Debug)]
-pub(crate) struct Folder(OwnedFd);
-
-impl Folder {
     /// Opens a regular file for reading.
     pub(crate) fn file(&self, name: &str) -> Result<(File, Metadata), FileError> {
         regular(File::from(openat(&self.0, name, READ | OFlags::CLOEXEC, Mode::empty())?))

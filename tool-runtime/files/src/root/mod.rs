@@ -41,6 +41,11 @@ impl Root {
         self.listed_file(path)
     }
 
+    /// Returns the entries of a folder with their types, in no order.
+    pub(crate) fn entries(&self, path: &RelativePath) -> Result<Vec<(String, Kind)>, FileError> {
+        self.folder(path)?.entries()
+    }
+
     /// Opens the folder of a file, and creates it and the folders above it if they are missing.
     pub(crate) fn create_folder(&self, path: &RelativePath) -> Result<Folder, FileError> {
         match self.folder(path) {

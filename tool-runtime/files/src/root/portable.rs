@@ -69,30 +69,6 @@ impl Root {
         let (folder, name) = path.split();
         self.folder(&folder)?.file(name)
     }
-
-    /// Returns the entries of a folder with their types, in no order. A name that can't be sent as
-    /// an argument is omitted.
-    pub(crate) fn entries(&self, path: &RelativePath) -> Result<Vec<(String, Kind)>, FileError> {
-        let folder = self.folder(path)?;
-        let mut entries = Vec::new();
-        for entry in folder.dir.entries()? {
-            let entry = entry?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            if !is_native(&name) {
-                continue;
-            }
-            let kind = match entry.file_type().map(Kind::from) {
-                Ok(kind) if kind != Kind::Other => kind,
-                // Some file systems do not return the type with the name.
-                _ => match folder.dir.symlink_metadata(&name) {
-                    Ok(metadata) => metadata.file_type().into(),
-                    Err(_) => continue,
-                },
-            };
-            entries.push((name, kind));
-        }
-        Ok(entries)
-    }
 }
 
 #[cfg(not(windows))]
@@ -123,6 +99,29 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
+    /// Returns the entries with their types, in no order. A name that can't be sent as
+    /// an argument is omitted.
+    pub(crate) fn entries(&self) -> Result<Vec<(String, Kind)>, FileError> {
+        let mut entries = Vec::new();
+        for entry in self.dir.entries()? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if !is_native(&name) {
+                continue;
+            }
+            let kind = match entry.file_type().map(Kind::from) {
+                Ok(kind) if kind != Kind::Other => kind,
+                // Some file systems do not return the type with the name.
+                _ => match self.dir.symlink_metadata(&name) {
+                    Ok(metadata) => metadata.file_type().into(),
+                    Err(_) => continue,
+                },
+            };
+            entries.push((name, kind));
+        }
+        Ok(entries)
+    }
+
     fn folder(&self, name: &str) -> Result<Self, FileError> {
         let dir = match self.dir.open_dir_nofollow(name) {
             Ok(dir) => dir,

@@ -1,8 +1,9 @@
 //! Temporary files, under names that no other program uses.
 //!
 //! A process that is killed leaves such a file behind, and the next process that opens the
-//! workspace removes it. For that, all temporary names are in the folder of the workspace, which is
-//! locked while one exists.
+//! workspace removes it. For that, temporary names are in the folder of the workspace, which is
+//! locked while one exists. If they must be in the folder of the changed file instead, that folder
+//! is locked, and the next such change there removes what was left.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -16,13 +17,10 @@ use crate::root::{FileError, Folder, Kind, Root};
 /// How often locking the folder is attempted while another process removes files.
 const MAX_ATTEMPTS: u32 = 64;
 
-/// Removes the files of processes that were killed.
-pub(crate) fn remove_abandoned(root: &Root) -> Result<(), FileError> {
-    let folder = root.folder(&RelativePath::root())?;
+/// Removes the files that killed processes have left in a folder.
+pub(crate) fn remove_abandoned(folder: &Folder) -> Result<(), FileError> {
     let is_left = |(name, kind): &(String, Kind)| *kind == Kind::File && is_temporary_name(name);
-    let mut left = root.entries(&RelativePath::root())?;
-    left.retain(is_left);
-    if left.is_empty() {
+    if !folder.entries()?.iter().any(is_left) {
         return Ok(());
     }
     // Another process has such a file at this time, or the file system has no locks.
@@ -30,8 +28,7 @@ pub(crate) fn remove_abandoned(root: &Root) -> Result<(), FileError> {
     if let Some(lock) = &lock {
         lock.try_lock().map_err(io::Error::from)?;
     }
-    let left = root.entries(&RelativePath::root())?;
-    for (name, _) in left.iter().filter(|it| is_left(it)) {
+    for (name, _) in folder.entries()?.iter().filter(|it| is_left(it)) {
         folder.remove_abandoned(name)?;
     }
     Ok(())
@@ -47,7 +44,12 @@ pub(super) fn with_place<T>(
     let place = root.folder(&RelativePath::root()).map_err(ChangeError::File)?;
     let _lock = lock(&place);
     match function(&place) {
-        Err(ChangeError::File(error)) if is_apart(&error) => function(folder),
+        Err(ChangeError::File(error)) if is_apart(&error) => {
+            // What can't be removed now does no harm.
+            let _ = remove_abandoned(folder);
+            let _lock = lock(folder);
+            function(folder)
+        }
         result => result,
     }
 }
@@ -58,7 +60,7 @@ fn is_apart(error: &FileError) -> bool {
         || error.has_kind(io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Locks the folder of the workspace for as long as the result exists.
+/// Locks a folder for temporary names for as long as the result exists.
 fn lock(folder: &Folder) -> Option<File> {
     let lock = folder.lockable().ok().flatten()?;
     for _ in 0..MAX_ATTEMPTS {
@@ -99,5 +101,48 @@ impl Drop for Temporary<'_> {
         if !self.is_permanent {
             let _ = self.folder.remove_file(&self.name);
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs::{self, File};
+    use std::io;
+
+    use super::{ChangeError, with_place};
+    use crate::path::RelativePath;
+    use crate::root::{FileError, Root};
+
+    #[test]
+    fn files_left_beside_a_changed_file_are_removed_at_the_next_change_there() {
+        let path = std::env::temp_dir().join(format!("temporary-{}", std::process::id()));
+        fs::create_dir_all(path.join("a")).unwrap();
+        let left = path.join("a/.tool-0123456789abcdef.tmp");
+        fs::write(&left, "left").unwrap();
+        let root = Root::open(&path).unwrap();
+        let change = || {
+            let folder = root.folder(&RelativePath::parse("path", "a").unwrap()).unwrap();
+            let folders = std::cell::Cell::new(0);
+            let result = with_place(&root, &folder, |_| {
+                folders.set(folders.get() + 1);
+                if folders.get() == 1 {
+                    // As in a folder of the workspace that can't be written.
+                    let error = io::Error::from(io::ErrorKind::PermissionDenied);
+                    return Err(ChangeError::File(FileError::System(error)));
+                }
+                // Others don't remove the file of this change.
+                Ok(File::open(path.join("a")).unwrap().try_lock().is_err())
+            });
+            assert!(result.unwrap());
+        };
+        // A process that lives has such a file.
+        let other = File::open(path.join("a")).unwrap();
+        other.lock_shared().unwrap();
+        change();
+        assert!(left.exists());
+        drop(other);
+        change();
+        assert!(!left.exists());
+        fs::remove_dir_all(path).unwrap();
     }
 }

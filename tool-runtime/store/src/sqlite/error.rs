@@ -84,17 +84,20 @@ impl OpenFailure {
             {
                 OpenError::CorruptFile { path, source: error.into() }
             }
-            Self::Sqlite(error) => match missing_folder(&path) {
+            Self::Sqlite(error) => match cause(&error, &path) {
                 // SQLite only says that it can't open the file.
-                Some(folder) => OpenError::Unavailable { path, source: folder.into() },
+                Some(cause) => OpenError::Unavailable { path, source: cause.into() },
                 None => OpenError::Unavailable { path, source: error.into() },
             },
         }
     }
 }
 
-/// Returns a text that names the folder of a file, if it does not exist.
-fn missing_folder(path: &Path) -> Option<String> {
+/// Returns the reason why a file can't be opened, if it is a link or its folder does not exist.
+fn cause(error: &rusqlite::Error, path: &Path) -> Option<String> {
+    if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) && path.is_symlink() {
+        return Some("it is a link, which could lead to any file".to_owned());
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty())?;
     let is_missing = folder.try_exists().is_ok_and(|exists| !exists);
     is_missing.then(|| format!("folder {} does not exist", folder.display()))

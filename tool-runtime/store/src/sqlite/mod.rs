@@ -101,7 +101,8 @@ pub struct Sqlite {
 
 impl Sqlite {
     /// Opens a file of sessions and creates it if it does not exist; its folder has to exist. A
-    /// file of an older version of this crate is migrated.
+    /// file of an older version of this crate is migrated. Links in the path of the folder are
+    /// followed, so choose one that no model can change.
     ///
     /// # Errors
     /// - [`OpenError::UnsupportedVersion`] if a newer version of this crate has written the file.
@@ -109,7 +110,7 @@ impl Sqlite {
     ///   database.
     /// - [`OpenError::CorruptFile`] if the file is damaged.
     /// - [`OpenError::Unavailable`] if the file cannot be opened, for example because its folder is
-    ///   missing.
+    ///   missing, or because the path is a link.
     ///
     /// The file is unchanged after each of these errors.
     ///

@@ -1,6 +1,6 @@
 //! Opening of files of sessions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,11 @@ use super::schema::{MIGRATIONS, PART};
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) fn file(path: &Path) -> Result<Connection, OpenError> {
-    let opened = open_file(path).or_else(|failure| {
+    let real_path = in_real_folder(path);
+    let opened = open_file(&real_path).or_else(|failure| {
         if read_only::is_read_only(&failure) {
             // The first failure says more if there is no file.
-            read_only::open(path).map_err(|_| failure)
+            read_only::open(&real_path).map_err(|_| failure)
         } else {
             Err(failure)
         }
@@ -26,11 +27,23 @@ pub(super) fn file(path: &Path) -> Result<Connection, OpenError> {
     opened.map_err(|failure| failure.at(path))
 }
 
+/// Returns the path of a file without links in its folder, as far as it exists: the flag against
+/// links refuses them there, too.
+fn in_real_folder(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match (folder.unwrap_or_else(|| Path::new(".")).canonicalize(), path.file_name()) {
+        // On Windows, the flag has no effect, and SQLite can't open each canonical path.
+        (Ok(folder), Some(name)) if cfg!(unix) => folder.join(name),
+        _ => path.to_owned(),
+    }
+}
+
 fn open_file(path: &Path) -> Result<Connection, OpenFailure> {
     // Without the flag for URIs, so that a path with special characters is only a path. Without a
     // mutex, because one thread at a time uses the connection.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     #[cfg(test)]

@@ -38,6 +38,7 @@ pub(super) fn open_with(path: &Path, migrations: &[&str]) -> Result<Connection, 
 fn open_at(path: &Path) -> Result<Connection, OpenFailure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Ok(Connection::open_with_flags(uri(path), flags)?)
 }

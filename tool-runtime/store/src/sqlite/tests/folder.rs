@@ -11,7 +11,7 @@ impl Folder {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = env::temp_dir().join(format!("sessions-{}-{number}", process::id()));
         fs::create_dir_all(&folder).unwrap();
-        Self(folder)
+        Self(folder.canonicalize().unwrap())
     }
 
     pub(super) fn file(&self) -> PathBuf {

@@ -3,6 +3,8 @@
 
 mod folder;
 pub(super) mod kills;
+#[cfg(unix)]
+mod links;
 mod read_only;
 mod tables;
 mod versions;

@@ -36,15 +36,15 @@ const STRING_CHARS: [usize; 4] = [300, 100, 40, 20];
 /// Asks the person at the terminal to approve calls, one after the other.
 ///
 /// The question shows the preview of the call, such as the diff of an edit or a command with its
-/// sandbox, or else the arguments without secrets. Add
-/// [previewers](tool_core::Policy::previewer) to the policy. If the text may have left the
-/// screen, its beginning is repeated directly before the answers, with its size; of arguments, the
-/// beginning of each string, because the model chooses their order. The answers are `y` for this call, `a` for all calls of the tool in this run, and `n`, which may be followed by
-/// a reason for the model. Everything else, and the end of the input, denies the call. On Unix,
-/// input from before the question is dropped, and a question whose call is canceled reads nothing;
-/// on Windows, it still reads the next line. If the standard input is not a terminal, every call is
-/// denied. If the program shows its runs by a [`Terminal`], create the approver by
-/// [`with_display`](Self::with_display).
+/// sandbox, or else the arguments without secrets. Add [previewers](tool_core::Policy::previewer)
+/// to the policy. If the text may have left the screen, its beginning is repeated directly before
+/// the answers, with its size; of arguments, the beginning of each string, because the model
+/// chooses their order. The answers are `y` for this call, `a` for all calls of the tool in this
+/// run, and `n`, which may be followed by a reason for the model. Everything else, and the end of
+/// the input, denies the call. On Unix, input from before the question is dropped, and a question
+/// whose call is canceled reads nothing; on Windows, it still reads the next line. If the standard
+/// input is not a terminal, every call is denied. If the program shows its runs by a [`Terminal`],
+/// create the approver by [`with_display`](Self::with_display).
 ///
 /// ```
 /// use tool_runtime::Policy;

@@ -25,9 +25,9 @@ fn named_by_settings(settings: &Path) -> Vec<Protected> {
     let mut named = Vec::new();
     let mut files = vec![settings.to_owned()];
     // Files may include each other, by ever longer paths.
-    let mut seen = BTreeSet::new();
+    let mut visited = BTreeSet::new();
     while let Some(file) = files.pop() {
-        if !file.canonicalize().is_ok_and(|path| seen.insert(path)) {
+        if !file.canonicalize().is_ok_and(|path| visited.insert(path)) {
             continue;
         }
         for line in lines(&fs::read(&file).unwrap_or_default()) {

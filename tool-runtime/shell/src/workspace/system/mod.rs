@@ -68,11 +68,11 @@ struct Protected {
 /// Why commands must not write a path.
 #[derive(Clone)]
 enum Reason {
-    /// It belongs to the system, with all that is in it.
+    /// The path belongs to the system, with all that is in it.
     System,
-    /// It is a folder of folders, of which some belong to installed programs.
+    /// Some of the folders in the path belong to installed programs.
     Shared,
-    /// It is the home folder: programs read the settings directly in it.
+    /// The path is the home folder: programs read the settings directly in it.
     Home,
     /// A variable or a file names it.
     NamedBy(String),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::{Protected, Reason};
 
-/// What a variable holds.
+/// The kind of paths that a variable holds.
 #[derive(Clone, Copy, PartialEq)]
 enum Class {
     /// Folders of programs or modules. An empty one is the current folder.

@@ -1,4 +1,4 @@
-//! Records in files: lines that can't be read.
+//! Records in files: lines that can't be read, and links.
 
 use std::path::PathBuf;
 use std::{env, fs, process};
@@ -125,4 +125,21 @@ async fn key_in_two_lines_is_corrupt() {
     assert_eq!(notes.text().matches("\"key\":\"a\"").count(), 2, "{before}");
     notes.store.delete("notes", "a", Expected::Revision(3)).await.unwrap();
     assert_eq!(notes.store.load("notes", "a").await.unwrap(), None);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn links_in_the_place_of_files_are_not_written_through() {
+    use std::os::unix::fs::symlink;
+
+    let Notes { folder, store } = &Notes::new("links").await;
+    let path = |name: &str| folder.join(name);
+    symlink(path("elsewhere"), path("dangling.lock")).unwrap();
+    let saved = store.save("dangling", "a", Expected::Any, "text", None).await;
+    assert!(matches!(saved, Err(StoreError::Unavailable { .. })), "{saved:?}");
+    assert!(!path("elsewhere").exists() && !path("dangling.jsonl").exists());
+
+    symlink(path("elsewhere"), path("linked.jsonl")).unwrap();
+    store.save("linked", "a", Expected::Any, "text", None).await.unwrap();
+    assert!(!path("elsewhere").exists() && !path("linked.jsonl").is_symlink());
 }

@@ -239,6 +239,19 @@ async fn invalid_utf8_is_recorded_up_to_the_first_error() {
     assert!(error.to_string().contains("the rest is not UTF-8"), "{error}");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn link_in_the_place_of_a_recording_is_replaced() {
+    let folder = Folder::new("link");
+    let target = folder.file().with_extension("elsewhere");
+    std::os::unix::fs::symlink(&target, folder.file()).unwrap();
+    let canned = Canned::new([canned::Reply::text(200, "{}")]);
+    let recorder = Cassette::record(folder.file(), canned);
+    ask(&client("https://models.invalid/v1", &recorder), "one").await.unwrap_err();
+    assert!(folder.text().contains("models.invalid"));
+    assert!(!target.exists() && !folder.file().is_symlink());
+}
+
 /// Only the start of a long error response is read, and it is replayed as the same error.
 #[tokio::test]
 async fn long_error_response_is_recorded_as_far_as_it_was_read() {

@@ -12,8 +12,9 @@ use std::path::Path;
 ///
 /// The content is written to a second file beside it, `NAME.new`, which then takes its place. If
 /// this returns, the content is on the disk. A kill at any moment leaves the old or the new file;
-/// a second file that it leaves is removed by the next write. No link is followed. The caller
-/// ensures that the file has one writer at a time.
+/// a second file that it leaves is removed by the next write. A link in the place of a file is
+/// replaced, not followed; links in the path of its folder are followed. The caller ensures that
+/// the file has one writer at a time.
 ///
 /// # Errors
 /// An error of the file system. The old file is unchanged, except if the error is that its folder

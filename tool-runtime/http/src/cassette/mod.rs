@@ -66,7 +66,8 @@ pub struct Cassette {
 
 impl Cassette {
     /// Creates a cassette that sends requests by `source` and records each exchange when it ends.
-    /// The first recording replaces the previous content of the file.
+    /// The first recording replaces the previous content of the file. A link in its place is
+    /// replaced, but its folder may be a link: choose one that no model can change.
     ///
     /// ```no_run
     /// use tool_http::{Cassette, HttpRequest, ReqwestTransport, Transport};

@@ -148,6 +148,19 @@ async fn pins_outlive_the_process_in_a_file() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn link_in_the_place_of_a_file_of_pins_is_replaced() {
+    let folder = std::env::temp_dir().join(format!("mcp-linked-pins-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (file, target) = (folder.join("pins.json"), folder.join("target"));
+    std::os::unix::fs::symlink(&target, &file).unwrap();
+    let tools = Changing::new(json!([described("add", "Adds.")]));
+    connect(tools.client().pin_store(FilePins::new(&file))).await;
+    assert!(!target.exists() && !file.is_symlink() && file.exists());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[tokio::test]
 async fn failing_store_offers_nothing() {
     struct Failing;

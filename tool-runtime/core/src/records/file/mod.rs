@@ -21,7 +21,8 @@ use lines::Collection;
 /// For programs with a few hundred records: each write replaces the file of its collection, and
 /// each list reads it. Several processes on one machine may use one folder. They see each other's
 /// changes within a quarter of a second. The folder must not be on a network file system. On Unix,
-/// only the user of the process can read the files.
+/// only the user of the process can read the files. A link in the place of a file is not written
+/// through, but the folder itself may be a link: choose one that no model can change.
 ///
 /// A write that has returned is on the disk. A write that is killed is done completely or not at
 /// all.
@@ -135,9 +136,14 @@ fn create_folder(folder: &Path) -> io::Result<()> {
 /// when the file is dropped.
 fn lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
+    options.write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.write(true).create(true).open(path)?;
+    // A new file is created only where no link is, which could lead elsewhere.
+    let file = match options.clone().create_new(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => options.open(path)?,
+        created => created?,
+    };
     file.lock()?;
     Ok(file)
 }

@@ -13,8 +13,9 @@ use crate::client::pins::{PinStore, Pins};
 /// Keeps pinned definitions in a JSON file. Clones share it.
 ///
 /// A change is written to a second file, which then replaces the first. When a save returns, the
-/// change is on disk. Do not let several processes write to one file: the last write replaces the
-/// others.
+/// change is on disk. A link in its place is replaced, but its folder may be a link: choose one
+/// that no model can change. Do not let several processes write to one file: the last write
+/// replaces the others.
 ///
 /// ```
 /// use tool_runtime::mcp::{McpClient, FilePins};

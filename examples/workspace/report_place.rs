@@ -3,12 +3,13 @@
 //! Commands may put links into the folder of the agent. A report that is written through such a
 //! link would overwrite a file elsewhere. By default, the place is therefore outside of the folder.
 //! If the user chooses a place in the folder, `Files` writes the report, because it follows no
-//! links.
+//! links. Outside, another `Files` for the folder of the report writes it, so that both files are
+//! replaced as a whole.
 
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Component, Path, PathBuf, absolute};
 
 use tool_runtime::event::RunId;
 use tool_runtime::files::Files;
@@ -25,7 +26,7 @@ impl ReportPlace {
     /// Creates the place at a path, or in a new folder of the system for temporary files.
     pub(crate) fn new(folder: &Path, path: Option<&Path>) -> io::Result<Self> {
         let path = match path {
-            Some(path) => absolute(path)?,
+            Some(path) => without_parents(&absolute(path)?),
             None => {
                 let name = format!("workspace-{}", RunId::random());
                 std::env::temp_dir().join(name).join("report.html")
@@ -55,14 +56,27 @@ impl ReportPlace {
             files.write(&paths.1, patch)?;
             return Ok(paths);
         }
-        if let Some(folder) = self.path.parent() {
-            // What the agent has read may be private.
-            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        }
-        report.write_to(&self.path)?;
-        std::fs::write(patch_path, patch)?;
+        let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the report has no file name"));
+        };
+        // What the agent has read may be private.
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let files = Files::open(folder).map_err(io::Error::other)?;
+        files.write(&name.to_string_lossy(), report.to_html())?;
+        files.write(&Path::new(name).with_extension("patch").to_string_lossy(), patch)?;
         Ok(paths)
     }
+}
+
+/// Returns an absolute path without `..`: a folder that does not exist yet may be created later.
+fn without_parents(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut path, part| {
+        match part {
+            Component::ParentDir => drop(path.pop()),
+            part => path.push(part),
+        }
+        path
+    })
 }
 
 /// Returns a path without the links in its folders, as far as they exist.

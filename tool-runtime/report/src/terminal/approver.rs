@@ -162,7 +162,7 @@ fn shortened_json(json: &str) -> String {
     // What was an escape is a character now.
     let texts = STRING_CHARS.map(|count| visible(&short(count)).into_owned());
     let is_short = |text: &&String| text.chars().count() <= HEAD_CHARS;
-    let text = texts.iter().find(is_short).or(texts.last()).map(String::as_str);
+    let text = texts.iter().find(is_short).or_else(|| texts.last()).map(String::as_str);
     shortened(text.unwrap_or_default(), HEAD_CHARS)
 }
 

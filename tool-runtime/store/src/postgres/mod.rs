@@ -69,7 +69,7 @@ use tool_core::agent::session::{
 /// returns [`Unavailable`](SessionError::Unavailable).
 ///
 /// **Damage.** Every record has a checksum, as in SQLite. If a row was altered, or if a message is
-/// missing, loading returns [`CorruptRecord`](SessionError::Corrupt). A session whose row was
+/// missing, loading returns [`Corrupt`](SessionError::Corrupt). A session whose row was
 /// deleted does not exist.
 ///
 /// **Cancellation.** If the future of a save is dropped, the transaction is rolled back, unless its

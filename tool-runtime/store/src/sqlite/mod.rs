@@ -56,7 +56,7 @@ use tool_core::agent::session::{
 /// The file must not be on a network file system.
 ///
 /// **Damage.** Every record of a session has a checksum. If a failing disk or another program
-/// altered the file, loading returns [`CorruptRecord`](SessionError::Corrupt) or another
+/// altered the file, loading returns [`Corrupt`](SessionError::Corrupt) or another
 /// error, and never another conversation. Deleting a session that the index has lost is an error,
 /// too. Checksums are not signatures: anyone who can write the file can also write valid
 /// checksums. The [tables](Self::tables) of other parts have none.

@@ -65,7 +65,7 @@ pub enum SessionError {
         reason: String,
     },
     /// Another run of this process is in progress, and the session does not wait for it: see
-    /// [`Session::fail_if_busy`](super::Session::fail_if_busy). Nothing was run.
+    /// [`Session::fail_if_busy`](crate::agent::session::Session::fail_if_busy). Nothing was run.
     #[error("session `{session}` is busy: another run of it is in progress")]
     Busy {
         /// The name of the session.

@@ -276,7 +276,7 @@ mod tests {
             &["--api-key=hunter22"],
             &["-e", "DB_PASS=hunter22"],
             &["--header", "Authorization: Bearer hunter22"],
-            &["--header", "Authorization: Basic YWRhOmh1bnRlcjIy"],
+            &["--header", "Authorization: Basic Y2FybDpodW50ZXIyMg=="],
             &["postgres://ada:hunt%65r22@db/orders"],
             &["https://mcp.example/?k=hunt%65r22"],
             &["postgres://ada:hunter22@db/orders"],

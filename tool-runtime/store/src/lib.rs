@@ -12,6 +12,7 @@
 mod postgres;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod records;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sessions;
 #[cfg(feature = "sqlite")]
 mod sqlite;

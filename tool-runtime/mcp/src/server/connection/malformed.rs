@@ -63,6 +63,7 @@ pub(crate) fn invalid_params(
 
 /// Returns why the parameters of `initialize` are not valid, if they are not, and if the revision
 /// that they name has the method.
+#[cfg(any(feature = "server", test))]
 pub(crate) fn invalid_initialize(params: Option<&Value>) -> Option<ErrorData> {
     if lacks_removed_methods(params) {
         return None;

@@ -104,7 +104,7 @@ mod tests {
             ("PATH", text("to-work"), path("work"), true),
             ("PATH", text("work/to-other/bin"), path("work"), true),
             ("PATH", text("work/to-other/bin"), path("other"), true),
-            ("PATH", text("other/../work/bin"), path("work"), true),
+            ("PATH", text("other/../work"), path("work"), true),
             ("PATH", "/bin:".to_owned(), current.clone(), true),
             ("PATH", "bin".to_owned(), current.clone(), true),
             ("PATH", String::new(), current.clone(), false),

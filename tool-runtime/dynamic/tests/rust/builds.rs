@@ -145,7 +145,7 @@ async fn errors_of_the_compiler_have_lines_of_the_body() {
 async fn machine_without_sources_makes_the_backend_unavailable() {
     let tools = RustTools::new(super::fixture::folder()).sources("/usr");
     let Availability::Unavailable(reason) = tools.availability() else { panic!("available") };
-    assert!(reason.contains("the sources of the crate tool-json are not in /usr"), "{reason}");
+    assert!(reason.contains("are not in /usr: set `RustTools::sources`"), "{reason}");
     let spec = spec("hello", "Ok(1)").check().unwrap();
     let error = tools.build(&spec).await.err().unwrap();
     assert_eq!(error.kind(), ToolErrorKind::Unavailable);

@@ -128,7 +128,8 @@ fn run_waves(
         let is_sequential = |call: &ToolCall| {
             batch.tools.definition(&call.name).is_some_and(|tool| tool.sequential)
         };
-        let mut executions = Vec::with_capacity(calls.len());
+        // Allocated with the first results: space for all would lie unused while the calls run.
+        let mut executions = Vec::new();
         for wave in waves(calls.iter().map(is_sequential)) {
             let calls = calls.get(wave).unwrap_or_default();
             executions.extend(run_wave(&batch, calls, &early).await);

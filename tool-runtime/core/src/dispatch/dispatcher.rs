@@ -235,7 +235,10 @@ impl Dispatcher {
     /// # }
     /// ```
     pub async fn dispatch(&self, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
-        self.dispatch_batch(calls.into()).await
+        let (tools, executions) = self.start_batch(calls.into());
+        let executions = executions.await;
+        drop_snapshot(tools);
+        executions
     }
 
     /// Runs one call on the tools that the registry holds now, outside of a conversation.
@@ -387,19 +390,34 @@ impl Dispatcher {
         run_batch(tools.clone(), Arc::clone(&self.state), batch.into(), None)
     }
 
-    pub(super) async fn dispatch_batch(&self, batch: Batch) -> Vec<ToolExecution> {
+    /// Starts a batch. This is not an `async fn`: its future would store the batch beside the values
+    /// made of it.
+    fn start_batch(
+        &self,
+        batch: Batch,
+    ) -> (Snapshot, impl Future<Output = Vec<ToolExecution>> + Send + use<>) {
         let tools = self.registry.snapshot();
         self.state.report_unmatched_rules(&batch.origin, &tools);
-        let executions = self.dispatch_on(&tools, batch).await;
-        // The snapshot may be the last owner of a tool that was withdrawn meanwhile, and the
-        // destructor of a tool may panic.
-        drop_guarded(tools);
+        let executions = run_batch(tools.clone(), Arc::clone(&self.state), batch, None);
+        (tools, executions)
+    }
+
+    pub(super) async fn dispatch_batch(&self, batch: Batch) -> Vec<ToolExecution> {
+        let (tools, executions) = self.start_batch(batch);
+        let executions = executions.await;
+        drop_snapshot(tools);
         executions
     }
 
     pub(super) fn state_mut(&mut self) -> &mut DispatchState {
         Arc::make_mut(&mut self.state)
     }
+}
+
+/// Drops a snapshot, which may be the last owner of a tool that was withdrawn meanwhile: the
+/// destructor of a tool may panic.
+fn drop_snapshot(tools: Snapshot) {
+    drop_guarded(tools);
 }
 
 #[async_trait]

@@ -74,7 +74,7 @@ async fn kind_of_an_error_follows_its_sources() {
         (Box::new(StoreError::unavailable("the disk is full")), true),
         (Box::new(StoreError::NotFound("ada".into())), false),
         (Box::new(SessionError::unavailable("locked")), true),
-        (Box::new(SessionError::Busy { session: "ada".into() }), true),
+        (Box::new(SessionError::Busy { session: "ada".into(), owner: "process 1".into() }), true),
         (Box::new(SessionError::NotFound { session: "ada".into() }), false),
         (Box::new(elapsed().await), true),
         (Box::new(io::Error::other(TransportError::Timeout { limit })), true),

@@ -40,7 +40,7 @@ async fn altered_row_is_reported_and_left_unchanged() {
         let is_refused =
             matches!(blind, Err(SessionError::Conflict { .. } | SessionError::Corrupt { .. }));
         assert!(is_refused, "{damage}: {blind:?}");
-        store.delete("s").await.unwrap();
+        store.delete("s", None).await.unwrap();
         client.execute("DELETE FROM tool_messages", &[]).await.unwrap();
     }
 }

@@ -32,7 +32,7 @@ async fn write_whose_commit_is_lost_is_done_once() {
         let write = SessionWrite::update(second).messages(2, &[]);
         let fork = store.fork("s", "fork", write).await.unwrap();
         proxy.cut(1);
-        store.rename("fork", "renamed").await.unwrap();
+        store.rename("fork", "renamed", None).await.unwrap();
         assert_eq!(proxy.cuts_left(), 0, "{cut:?}");
 
         let record = store.load("s").await.unwrap().unwrap();
@@ -40,7 +40,7 @@ async fn write_whose_commit_is_lost_is_done_once() {
         let record = store.load("renamed").await.unwrap().unwrap();
         assert_eq!((record.messages, record.revision), (all[..2].to_vec(), fork));
         proxy.cut(1);
-        store.delete("renamed").await.unwrap();
+        store.delete("renamed", None).await.unwrap();
         assert_eq!(proxy.cuts_left(), 0, "{cut:?}");
         assert_eq!(store.list(SessionQuery::all()).await.unwrap().len(), 1);
     }

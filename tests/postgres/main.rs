@@ -17,6 +17,8 @@ mod limits;
 mod notifications;
 mod opening;
 mod overrides;
+#[path = "../agent/session/owners.rs"]
+mod owners;
 mod pins;
 mod proxy;
 mod random_kills;
@@ -28,6 +30,7 @@ mod vectors;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use std::{env, process};
 
 use tool_runtime::Message;
@@ -88,6 +91,9 @@ async fn position(store: &Postgres) -> (u64, usize) {
         }
     }
 }
+
+/// The lifetime of leases in tests that kill processes, after which another one continues.
+const LEASE_LIFETIME: Duration = Duration::from_millis(700);
 
 /// Opens the store of a test that kills processes.
 async fn open_store(folder: &Path) -> Postgres {

@@ -11,4 +11,5 @@ pub mod panics;
 pub mod processes;
 pub mod run_events;
 pub mod server;
+pub mod sessions;
 pub mod streamed;

@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 use tool_runtime::agent::session::{
-    SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord, SessionStore,
-    SessionWrite,
+    SessionError, SessionInfo, SessionLocks, SessionOwner, SessionQuery, SessionRecord,
+    SessionStore, SessionWrite,
 };
 use tool_runtime::agent::window::{EvictedMessages, Summarizer, Window};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder, RunEvent};
@@ -55,11 +56,21 @@ impl SessionStore for Fails {
         Ok(Vec::new())
     }
 
-    async fn delete(&self, _: &str) -> Result<(), SessionError> {
+    async fn delete(&self, _: &str, _: Option<u64>) -> Result<(), SessionError> {
         Ok(())
     }
 
-    async fn rename(&self, _: &str, _: &str) -> Result<(), SessionError> {
+    async fn rename(&self, _: &str, _: &str, _: Option<u64>) -> Result<(), SessionError> {
+        Ok(())
+    }
+
+    async fn acquire(&self, _: &str, _: &SessionOwner, _: Duration) -> Result<u64, SessionError> {
+        Ok(1)
+    }
+    async fn renew(&self, _: &str, _: u64, _: Duration) -> Result<(), SessionError> {
+        Ok(())
+    }
+    async fn release(&self, _: &str, _: u64) -> Result<(), SessionError> {
         Ok(())
     }
 

@@ -1,11 +1,9 @@
 //! The limits of a run.
 
+use support::sessions::{Intercepted, OnSave};
 use tool_runtime::Policy;
 use tool_runtime::agent::SubAgent;
-use tool_runtime::agent::session::{
-    SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord, SessionStore,
-    SessionWrite,
-};
+use tool_runtime::agent::session::{SessionError, SessionStore, SessionWrite};
 use tool_runtime::agent::window::Window;
 
 use super::*;
@@ -257,32 +255,18 @@ async fn time_limit_covers_extraction() {
 
 /// A store that takes two seconds for each write.
 #[derive(Debug, Default)]
-struct Slow(MemorySessions);
+struct Slow;
 
 #[async_trait]
-impl SessionStore for Slow {
-    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-        self.0.load(session).await
-    }
-
-    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+impl OnSave for Slow {
+    async fn save(
+        &self,
+        store: &MemorySessions,
+        session: &str,
+        write: SessionWrite<'_>,
+    ) -> Result<u64, SessionError> {
         tokio::time::sleep(Duration::from_secs(2)).await;
-        self.0.save(session, write).await
-    }
-
-    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-        self.0.list(query).await
-    }
-
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        self.0.delete(session).await
-    }
-
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-        self.0.rename(session, to).await
-    }
-    fn locks(&self) -> &SessionLocks {
-        self.0.locks()
+        store.save(session, write).await
     }
 }
 
@@ -293,7 +277,8 @@ async fn answer_in_time_is_returned_after_a_slow_save() {
     let limit = Duration::from_secs(3);
     let agent = || Agent::new(script([ChatReply::text("Done.")]), Tools::new());
     // The time limit passes, or the run is cancelled, while the answer is being saved.
-    let late = agent().run_timeout(limit).session(Slow::default(), "s").run("Go").await.unwrap();
+    let late =
+        agent().run_timeout(limit).session(Intercepted::new(Slow), "s").run("Go").await.unwrap();
     let agent = agent().cancellation(stop).on_event(move |event| {
         if matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. })) {
             cancels.cancel();

@@ -75,9 +75,9 @@ async fn session_resumes_under_the_limits_of_the_resuming_agent() {
     let store = MemorySessions::default();
     let limited = agent(Limits::default().max_iterations(1)).session(store.clone(), "s");
     assert_eq!(limited.run("Go").await.unwrap_err().reason.code(), "ITERATION_LIMIT");
-    assert!(limited.resume().await.unwrap().is_none());
+    assert!(limited.resume_failed().await.unwrap().is_none());
     let more = agent(Limits::default().max_iterations(3)).session(store, "s");
-    assert_eq!(more.resume().await.unwrap().unwrap().finish().await.unwrap().text, "Done.");
+    assert_eq!(more.resume_failed().await.unwrap().unwrap().finish().await.unwrap().text, "Done.");
 }
 
 #[tokio::test]

@@ -175,7 +175,7 @@ async fn session_waits_for_an_answer() {
     // An abandoned question is answered as a call that may have had effects.
     let session = session(vec![book_and_count(), ChatReply::text("Well.")]);
     session.run("Book again.").await.unwrap_err();
-    let answer = session.run("Never mind.").await.unwrap();
+    let answer = session.abandon_paused().run("Never mind.").await.unwrap();
     let codes: Vec<_> = answer
         .transcript
         .iter()

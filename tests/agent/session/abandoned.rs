@@ -5,11 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use support::sessions::{Intercepted, OnSave};
 use tokio::time::{sleep, timeout};
-use tool_runtime::agent::session::{
-    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
-    SessionStore, SessionWrite,
-};
+use tool_runtime::agent::session::{MemorySessions, SessionError, SessionStore, SessionWrite};
 use tool_runtime::agent::{Limits, StreamItem};
 use tool_runtime::dispatch::{AskLater, Batch, Dispatch};
 use tool_runtime::event::{EventKind, Recorder, RunEvent, RunId};
@@ -119,7 +117,7 @@ async fn abandoned_run_emits_its_end() {
     for (message, after, expected) in table {
         let (store, run) = ended(message, after).await;
         let (agent, output) = agent();
-        let session = agent.session(store, "ada");
+        let session = agent.session(store, "ada").abandon_paused();
         session.run("Hello").await.unwrap();
         assert_eq!(emitted_ends(&output, run), expected, "{message} {after}");
         session.run("Hello again").await.unwrap();
@@ -207,34 +205,23 @@ async fn finished_call_of_a_dropped_step_keeps_its_result() {
 /// A store that hangs in the first write after the end of a call was emitted.
 #[derive(Clone, Debug)]
 struct HangsOnce {
-    sessions: Arc<MemorySessions>,
     output: Recorder,
     has_hung: Arc<AtomicBool>,
 }
 
 #[async_trait]
-impl SessionStore for HangsOnce {
-    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-        self.sessions.load(session).await
-    }
-    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+impl OnSave for HangsOnce {
+    async fn save(
+        &self,
+        store: &MemorySessions,
+        session: &str,
+        write: SessionWrite<'_>,
+    ) -> Result<u64, SessionError> {
         let has_ended = self.output.events().iter().any(|event| event.execution().is_some());
         if has_ended && !self.has_hung.swap(true, Ordering::Relaxed) {
             pending::<()>().await;
         }
-        self.sessions.save(session, write).await
-    }
-    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-        self.sessions.list(query).await
-    }
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        self.sessions.delete(session).await
-    }
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-        self.sessions.rename(session, to).await
-    }
-    fn locks(&self) -> &SessionLocks {
-        self.sessions.locks()
+        store.save(session, write).await
     }
 }
 
@@ -246,8 +233,8 @@ async fn call_whose_result_was_not_saved_emits_one_end() {
         if is_remote {
             agent = agent.dispatch_with(PromptDispatch);
         }
-        let (sessions, has_hung) = (Arc::default(), Arc::default());
-        let store = HangsOnce { sessions, output: output.clone(), has_hung };
+        let store =
+            Intercepted::new(HangsOnce { output: output.clone(), has_hung: Arc::default() });
         let session = agent.session(store, "ada");
         assert!(timeout(Duration::from_secs(20), session.run("stamp")).await.is_err());
         let run = output.events()[0].origin.run;

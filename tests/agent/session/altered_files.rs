@@ -41,8 +41,8 @@ async fn write_file(file: &Path) {
         store.save(name, SessionWrite::create().messages(0, &all).state("{}")).await.unwrap();
     }
     store.fork("ada", "ada 2", SessionWrite::update(revision).messages(5, &[])).await.unwrap();
-    store.rename("carol", "dora").await.unwrap();
-    store.delete("gone").await.unwrap();
+    store.rename("carol", "dora", None).await.unwrap();
+    store.delete("gone", None).await.unwrap();
 }
 
 /// What a file contains, by name, and the listed names.
@@ -185,7 +185,7 @@ async fn session_is_deleted_or_its_lost_name_is_an_error() {
         copy[place] ^= 1;
         remove_log(&altered);
         fs::write(&altered, copy).unwrap();
-        let deleted = Sqlite::open(&altered).await.unwrap().delete(NAME).await;
+        let deleted = Sqlite::open(&altered).await.unwrap().delete(NAME, None).await;
         let count = "SELECT count(*) FROM messages WHERE message LIKE '%kept %'";
         let connection = rusqlite::Connection::open(&altered).unwrap();
         let left: i64 = connection.query_row(count, (), |row| row.get(0)).unwrap();

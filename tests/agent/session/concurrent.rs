@@ -11,8 +11,6 @@ use tool_runtime::{
     async_trait,
 };
 
-use super::process::Process;
-
 /// Replies with the number of messages of the request, once it may.
 #[derive(Clone, Default)]
 struct Counting {
@@ -72,7 +70,7 @@ async fn second_prompt_fails_before_the_model_is_called() {
     wait_for_requests(&model, 1).await;
     let stopped = second.run("Two").await.unwrap_err();
     let StopReason::Session(error) = stopped.reason else { panic!("{}", stopped.reason) };
-    assert!(matches!(&error, SessionError::Busy { session } if session == "ada"), "{error}");
+    assert!(matches!(&error, SessionError::Busy { session, .. } if session == "ada"), "{error}");
     assert!(error.is_transient());
     assert!(matches!(second.truncate(0).await, Err(SessionError::Busy { .. })));
     assert!(matches!(second.rename("grace").await, Err(SessionError::Busy { .. })));
@@ -97,14 +95,13 @@ async fn ended_run_frees_the_session_before_it_is_dropped() {
 }
 
 #[tokio::test]
-async fn other_sessions_and_other_processes_do_not_wait() {
+async fn other_sessions_and_other_stores_do_not_wait() {
     let model = Counting::default();
     let store = MemorySessions::new();
     let agent = Agent::new(model.clone(), Tools::new());
     let run = agent.session(store.clone(), "ada").start("One").await.unwrap();
     assert!(agent.session(store.clone(), "grace").start("One").await.is_ok());
     assert!(agent.session(MemorySessions::new(), "ada").start("One").await.is_ok());
-    assert!(agent.session(Process::of(&store), "ada").start("One").await.is_ok());
     drop(run);
 }
 

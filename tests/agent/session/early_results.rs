@@ -4,11 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use support::sessions::{Intercepted, OnSave};
 use tokio::time::{sleep, timeout};
-use tool_runtime::agent::session::{
-    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
-    SessionStore, SessionWrite,
-};
+use tool_runtime::agent::session::{MemorySessions, SessionError, SessionStore, SessionWrite};
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, EffectRecord, Message, ModelError, StopReason,
     ToolContext, Usage, async_trait, tool, tools,
@@ -55,7 +53,6 @@ fn agent(calls: &[(&'static str, u64)], log: &Log) -> Agent {
 /// A slow store that accepts so many saves, one at a time.
 #[derive(Clone, Debug)]
 struct Slow {
-    inner: MemorySessions,
     takes: Duration,
     most: usize,
     saves: Arc<AtomicUsize>,
@@ -63,9 +60,9 @@ struct Slow {
 }
 
 impl Slow {
-    fn new(takes: Duration, most: usize) -> Self {
+    fn new(takes: Duration, most: usize) -> Intercepted<Self> {
         let (saves, running_saves) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
-        Self { inner: MemorySessions::default(), takes, most, saves, running_saves }
+        Intercepted::new(Self { takes, most, saves, running_saves })
     }
 
     fn saves(&self) -> usize {
@@ -74,31 +71,20 @@ impl Slow {
 }
 
 #[async_trait]
-impl SessionStore for Slow {
-    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-        self.inner.load(session).await
-    }
-    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+impl OnSave for Slow {
+    async fn save(
+        &self,
+        store: &MemorySessions,
+        session: &str,
+        write: SessionWrite<'_>,
+    ) -> Result<u64, SessionError> {
         if self.saves.fetch_add(1, Ordering::SeqCst) >= self.most {
             return Err(SessionError::unavailable("the disk is full"));
         }
         assert_eq!(self.running_saves.fetch_add(1, Ordering::SeqCst), 0, "two at once");
         sleep(self.takes).await;
         self.running_saves.fetch_sub(1, Ordering::SeqCst);
-        self.inner.save(session, write).await
-    }
-    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-        self.inner.list(query).await
-    }
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        self.inner.delete(session).await
-    }
-
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-        self.inner.rename(session, to).await
-    }
-    fn locks(&self) -> &SessionLocks {
-        self.inner.locks()
+        store.save(session, write).await
     }
 }
 
@@ -168,7 +154,7 @@ async fn last_result_is_saved_with_the_step() {
     ] {
         let (log, store) = (Log::default(), Slow::new(Duration::from_secs(takes), 99));
         let answer = agent(calls, &log).session(store.clone(), "s").run("Go").await.unwrap();
-        assert_eq!(store.saves(), expected, "{calls:?}");
+        assert_eq!(store.on_save.saves(), expected, "{calls:?}");
         let in_order: Vec<_> = calls.iter().map(|(_, after)| format!("paid {after}")).collect();
         assert_eq!(result_lines(&answer.transcript), in_order);
         let duration: u64 = calls.iter().map(|(_, after)| after).sum();
@@ -222,19 +208,23 @@ async fn dropped_step_keeps_early_results() {
 
 /// Saves at once and acknowledges after a second; one write is done but reported as failed.
 #[derive(Clone, Debug)]
-struct UnacknowledgedStore {
-    inner: MemorySessions,
+struct Unacknowledged {
+    /// The epoch of the last save.
+    epoch: Arc<Mutex<Option<u64>>>,
     fails_at: usize,
     saves: Arc<AtomicUsize>,
 }
 
 #[async_trait]
-impl SessionStore for UnacknowledgedStore {
-    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-        self.inner.load(session).await
-    }
-    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
-        let saved = self.inner.save(session, write).await;
+impl OnSave for Unacknowledged {
+    async fn save(
+        &self,
+        store: &MemorySessions,
+        session: &str,
+        write: SessionWrite<'_>,
+    ) -> Result<u64, SessionError> {
+        *self.epoch.lock().unwrap() = write.epoch;
+        let saved = store.save(session, write).await;
         sleep(Duration::from_secs(1)).await;
         if self.saves.fetch_add(1, Ordering::SeqCst) == self.fails_at {
             Err(SessionError::unavailable("the line went dead"))
@@ -242,23 +232,10 @@ impl SessionStore for UnacknowledgedStore {
             saved
         }
     }
-    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-        self.inner.list(query).await
-    }
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        self.inner.delete(session).await
-    }
-
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-        self.inner.rename(session, to).await
-    }
-    fn locks(&self) -> &SessionLocks {
-        self.inner.locks()
-    }
 }
 
-fn late(fails_at: usize) -> UnacknowledgedStore {
-    UnacknowledgedStore { inner: MemorySessions::default(), fails_at, saves: Arc::default() }
+fn late(fails_at: usize) -> Intercepted<Unacknowledged> {
+    Intercepted::new(Unacknowledged { fails_at, saves: Arc::default(), epoch: Arc::default() })
 }
 
 /// A write that was done without an acknowledgement is not a foreign write.
@@ -270,7 +247,7 @@ async fn write_that_was_done_despite_an_error_is_no_conflict() {
     let answer = session.run("Go").await.unwrap();
     assert_eq!(result_lines(&answer.transcript), ["paid 1", "paid 9", "paid 10"]);
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
-    assert!(store.saves.load(Ordering::SeqCst) > 3);
+    assert!(store.on_save.saves.load(Ordering::SeqCst) > 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -288,17 +265,18 @@ async fn step_dropped_during_a_save_can_be_continued() {
     }
 }
 
-/// A foreign write is a conflict and is not overwritten.
+/// A write by another writer, under the epoch of the run, is a conflict and is not overwritten.
 #[tokio::test(start_paused = true)]
 async fn foreign_write_stays_a_conflict() {
     let (log, store) = (Log::default(), late(3));
     let session = agent(&[("pay", 1), ("pay", 9)], &log).session(store.clone(), "s");
     let other = async {
         sleep(Duration::from_secs(7)).await;
-        let found = store.inner.load("s").await.unwrap().unwrap();
-        let write =
-            SessionWrite::update(found.revision).messages(found.messages.len(), &[]).state("{}");
-        store.inner.save("s", write).await.unwrap()
+        let found = store.store.load("s").await.unwrap().unwrap();
+        let epoch = *store.on_save.epoch.lock().unwrap();
+        let write = SessionWrite::update(found.revision).messages(found.messages.len(), &[]);
+        let write = write.state("{}").epoch(epoch);
+        store.store.save("s", write).await.unwrap()
     };
     let (stopped, revision) = tokio::join!(session.run("Go"), other);
     let stopped = stopped.unwrap_err();

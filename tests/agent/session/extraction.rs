@@ -5,11 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use support::sessions::{Intercepted, OnSave};
 use tokio::time::{sleep, timeout};
-use tool_runtime::agent::session::{
-    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
-    SessionStore, SessionWrite,
-};
+use tool_runtime::agent::session::{MemorySessions, SessionError, SessionStore, SessionWrite};
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, ContentPart, Message, ModelError, ToolContext,
     async_trait, tool, tools,
@@ -66,40 +64,25 @@ async fn message_added_between_steps_is_saved_before_the_next() {
 
 /// A store whose process ends after so many saves.
 #[derive(Debug)]
-struct EndingStore {
-    store: Arc<MemorySessions>,
+struct Ending {
     saves: AtomicUsize,
 }
 
 #[async_trait]
-impl SessionStore for EndingStore {
-    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-        self.store.load(session).await
-    }
-
-    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+impl OnSave for Ending {
+    async fn save(
+        &self,
+        store: &MemorySessions,
+        session: &str,
+        write: SessionWrite<'_>,
+    ) -> Result<u64, SessionError> {
         let left = self
             .saves
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         match left {
-            Ok(_) => self.store.save(session, write).await,
+            Ok(_) => store.save(session, write).await,
             Err(_) => pending().await,
         }
-    }
-
-    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-        self.store.list(query).await
-    }
-
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        self.store.delete(session).await
-    }
-
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-        self.store.rename(session, to).await
-    }
-    fn locks(&self) -> &SessionLocks {
-        self.store.locks()
     }
 }
 
@@ -129,9 +112,10 @@ async fn extraction_resumes_after_every_save() {
     let time_limit = Duration::from_secs(1_000);
     let mut ends = 0;
     loop {
-        let store = Arc::new(MemorySessions::default());
+        let store = MemorySessions::default();
         let session = |saves: usize| {
-            let store = EndingStore { store: Arc::clone(&store), saves: saves.into() };
+            let store =
+                Intercepted { store: store.clone(), on_save: Ending { saves: saves.into() } };
             Agent::new(Careless, tools![now]).session(store, "s")
         };
         ends += 1;
@@ -182,9 +166,10 @@ impl ChatModel for CallsForValue {
 async fn calls_in_the_value_phase_are_not_run_after_resuming() {
     let time_limit = Duration::from_secs(1_000);
     for saves in 1.. {
-        let (store, rung) = (Arc::new(MemorySessions::default()), Arc::new(AtomicUsize::new(0)));
+        let (store, rung) = (MemorySessions::default(), Arc::new(AtomicUsize::new(0)));
         let session = |saves: usize| {
-            let store = EndingStore { store: Arc::clone(&store), saves: saves.into() };
+            let store =
+                Intercepted { store: store.clone(), on_save: Ending { saves: saves.into() } };
             Agent::new(CallsForValue, tools![ring]).extension(Arc::clone(&rung)).session(store, "s")
         };
         let first = session(saves);

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use support::sessions::{Intercepted, OnSave};
 use tool_runtime::agent::session::{
-    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
-    SessionStore, SessionWrite,
+    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionOwner, SessionQuery,
+    SessionRecord, SessionStore, SessionWrite,
 };
 use tool_runtime::{Message, StopReason, async_trait};
 
@@ -26,11 +28,26 @@ async fn panicking_store_stops_the_run_and_keeps_the_transcript() {
         async fn list(&self, _: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
             Ok(vec![])
         }
-        async fn delete(&self, _: &str) -> Result<(), SessionError> {
+        async fn delete(&self, _: &str, _: Option<u64>) -> Result<(), SessionError> {
             Ok(())
         }
 
-        async fn rename(&self, _: &str, _: &str) -> Result<(), SessionError> {
+        async fn rename(&self, _: &str, _: &str, _: Option<u64>) -> Result<(), SessionError> {
+            Ok(())
+        }
+
+        async fn acquire(
+            &self,
+            _: &str,
+            _: &SessionOwner,
+            _: Duration,
+        ) -> Result<u64, SessionError> {
+            Ok(1)
+        }
+        async fn renew(&self, _: &str, _: u64, _: Duration) -> Result<(), SessionError> {
+            Ok(())
+        }
+        async fn release(&self, _: &str, _: u64) -> Result<(), SessionError> {
             Ok(())
         }
         fn locks(&self) -> &SessionLocks {
@@ -47,31 +64,20 @@ async fn panicking_store_stops_the_run_and_keeps_the_transcript() {
 
 /// A store that accepts so many saves.
 #[derive(Clone, Debug)]
-struct Full(MemorySessions, Arc<AtomicUsize>);
+struct Full(Arc<AtomicUsize>);
 
 #[async_trait]
-impl SessionStore for Full {
-    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-        self.0.load(session).await
-    }
-    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+impl OnSave for Full {
+    async fn save(
+        &self,
+        store: &MemorySessions,
+        session: &str,
+        write: SessionWrite<'_>,
+    ) -> Result<u64, SessionError> {
         let left =
-            self.1.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+            self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         left.map_err(|_| SessionError::unavailable("the disk is full"))?;
-        self.0.save(session, write).await
-    }
-    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-        self.0.list(query).await
-    }
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        self.0.delete(session).await
-    }
-
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-        self.0.rename(session, to).await
-    }
-    fn locks(&self) -> &SessionLocks {
-        self.0.locks()
+        store.save(session, write).await
     }
 }
 
@@ -80,7 +86,7 @@ impl SessionStore for Full {
 async fn calls_are_not_run_if_their_start_cannot_be_saved() {
     for saves in 0..7 {
         let log = Log::default();
-        let store = Full(MemorySessions::default(), Arc::new(saves.into()));
+        let store = Intercepted::new(Full(Arc::new(saves.into())));
         let stopped = agent(&log).session(store, "s").run("Go").await.unwrap_err();
         assert!(matches!(stopped.reason, StopReason::Session(_)), "{stopped}");
         let output = stopped.transcript.iter().flat_map(|message| match message {

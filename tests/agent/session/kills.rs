@@ -16,7 +16,7 @@ use tool_runtime::{
     ToolContext, ToolDefinition, ToolError, ToolOutput, async_trait, tool, tools,
 };
 
-use super::open_store;
+use super::{LEASE_LIFETIME, open_store};
 
 const FOLDER: &str = "TOOL_RUNTIME_SESSION_FOLDER";
 const STEPS: &str = "TOOL_RUNTIME_SESSION_STEPS";
@@ -112,7 +112,7 @@ async fn child_runs_steps_until_it_is_killed() {
     let store = open_store(folder).await;
     let agent =
         Agent::new(Story, FORMS[form()]()).extension(World(Mutex::new(folder.join("world"))));
-    let session = agent.session(store, "s");
+    let session = agent.session(store, "s").lease_lifetime(LEASE_LIFETIME);
     let mut run = match session.resume().await.unwrap() {
         Some(run) => run,
         None => session.start(prompt()).await.unwrap(),
@@ -167,7 +167,7 @@ async fn run_at_once(folder: &Path, form: usize) -> Vec<Message> {
     let store = open_store(folder).await;
     let world = World(Mutex::new(folder.join("world")));
     let agent = Agent::new(CallsAtOnce, FORMS[form]()).extension(world);
-    let session = agent.session(store, "s");
+    let session = agent.session(store, "s").lease_lifetime(LEASE_LIFETIME);
     let answer = match session.resume().await.unwrap() {
         Some(run) => run.finish().await.unwrap(),
         None => session.run(prompt()).await.unwrap(),

@@ -15,13 +15,20 @@ mod failing_stores;
 #[cfg(feature = "sqlite")]
 mod kills;
 mod long_conversations;
+#[cfg(feature = "sqlite")]
+mod owners;
 mod paused;
 mod process;
 mod runs;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod statuses;
 mod stop_reasons;
 mod takeover;
+
+/// The lifetime of leases in tests that kill processes: here, a lease ends with its process.
+#[cfg(feature = "sqlite")]
+const LEASE_LIFETIME: std::time::Duration = std::time::Duration::from_secs(3_600);
 
 /// Opens the store of a test that kills processes.
 #[cfg(feature = "sqlite")]

@@ -122,6 +122,7 @@ async fn resumed_or_abandoned_run_is_not_paused() {
     let calls = || reply(&[("pay", TO_ADA)]);
     let first = session(&store, &log, vec![calls(), calls(), ChatReply::text("Fine.").into()]);
     first.run("Pay Ada.").await.unwrap_err();
+    let first = first.abandon_paused();
     first.run("Pay Ada now.").await.unwrap_err();
     let paused = first.paused().await.unwrap().unwrap();
     assert_eq!(paused.pending().len(), 1, "only the last run waits");

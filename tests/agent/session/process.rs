@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tool_runtime::agent::session::{
-    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery,
-    SessionRecord, SessionStore, SessionWrite,
+    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionOwner, SessionPart,
+    SessionQuery, SessionRecord, SessionStore, SessionWrite,
 };
 use tool_runtime::async_trait;
 
@@ -18,6 +19,8 @@ pub(super) struct Process {
     locks: SessionLocks,
     pub(super) loaded: Arc<AtomicUsize>,
     pub(super) saved: Arc<AtomicUsize>,
+    /// Whether the store can't be reached for renewals.
+    pub(super) is_cut_off: Arc<AtomicBool>,
 }
 
 impl Process {
@@ -60,12 +63,42 @@ impl SessionStore for Process {
         self.store.list(query).await
     }
 
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-        self.store.rename(session, to).await
+    async fn rename(
+        &self,
+        session: &str,
+        to: &str,
+        epoch: Option<u64>,
+    ) -> Result<(), SessionError> {
+        self.store.rename(session, to, epoch).await
     }
 
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        self.store.delete(session).await
+    async fn delete(&self, session: &str, epoch: Option<u64>) -> Result<(), SessionError> {
+        self.store.delete(session, epoch).await
+    }
+
+    async fn acquire(
+        &self,
+        session: &str,
+        owner: &SessionOwner,
+        lifetime: Duration,
+    ) -> Result<u64, SessionError> {
+        self.store.acquire(session, owner, lifetime).await
+    }
+
+    async fn renew(
+        &self,
+        session: &str,
+        epoch: u64,
+        lifetime: Duration,
+    ) -> Result<(), SessionError> {
+        if self.is_cut_off.load(Ordering::SeqCst) {
+            return Err(SessionError::unavailable("the line went dead"));
+        }
+        self.store.renew(session, epoch, lifetime).await
+    }
+
+    async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError> {
+        self.store.release(session, epoch).await
     }
 
     fn locks(&self) -> &SessionLocks {

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use support::sessions::{Intercepted, OnSave};
 use tool_runtime::__workspace::Step;
 use tool_runtime::agent::session::{
-    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
-    SessionStore, SessionWrite,
+    MemorySessions, SessionError, SessionQuery, SessionStore, SessionWrite,
 };
 use tool_runtime::agent::window::Window;
 use tool_runtime::agent::{Limits, Paused, Prompt, RunState, Steering};
@@ -70,44 +70,29 @@ pub(super) fn agent(log: &Log) -> Agent {
 
 /// A store whose process ends before or after the save of this number.
 #[derive(Clone, Debug)]
-struct EndingStore {
-    inner: MemorySessions,
+struct Ending {
     saves: Arc<AtomicUsize>,
     dies_at: usize,
     persists: bool,
 }
 
 #[async_trait]
-impl SessionStore for EndingStore {
-    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-        self.inner.load(session).await
-    }
-
-    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+impl OnSave for Ending {
+    async fn save(
+        &self,
+        store: &MemorySessions,
+        session: &str,
+        write: SessionWrite<'_>,
+    ) -> Result<u64, SessionError> {
         let dies = self.saves.fetch_add(1, Ordering::SeqCst) == self.dies_at;
         if dies && !self.persists {
             std::future::pending::<()>().await;
         }
-        let saved = self.inner.save(session, write).await;
+        let saved = store.save(session, write).await;
         if dies {
             std::future::pending::<()>().await;
         }
         saved
-    }
-
-    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-        self.inner.list(query).await
-    }
-
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        self.inner.delete(session).await
-    }
-
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-        self.inner.rename(session, to).await
-    }
-    fn locks(&self) -> &SessionLocks {
-        self.inner.locks()
     }
 }
 
@@ -131,8 +116,8 @@ async fn run_resumes_after_an_end_before_or_after_every_save() {
         for persists in [false, true] {
             let (log, inner) = (Log::default(), MemorySessions::default());
             let saves = Arc::new(AtomicUsize::new(0));
-            let store =
-                EndingStore { inner: inner.clone(), saves: Arc::clone(&saves), dies_at, persists };
+            let on_save = Ending { saves: Arc::clone(&saves), dies_at, persists };
+            let store = Intercepted { store: inner.clone(), on_save };
             let session = agent(&log).session(store, "s");
             let wait = std::time::Duration::from_secs(1);
             let ended = tokio::time::timeout(wait, session.run("Go")).await.is_ok();
@@ -280,7 +265,10 @@ async fn late_decision_is_refused_and_overwrites_nothing() {
     else {
         panic!()
     };
-    let answer = session.run("Never mind.").await.unwrap();
+    let refused = session.run("Never mind.").await.unwrap_err();
+    let StopReason::PromptRefused(again) = refused.reason else { panic!() };
+    assert_eq!(again.pending(), paused.pending());
+    let answer = session.clone().abandon_paused().run("Never mind.").await.unwrap();
     let call = paused.pending()[0].call.id.clone();
     paused.decide(&call, Approval::Once, "Grace").unwrap();
     let late = session.resume_with(*paused).await.unwrap_err();

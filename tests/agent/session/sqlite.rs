@@ -117,7 +117,7 @@ async fn damaged_file_is_reported_and_left_unchanged() {
         };
         assert!(is_refused, "{damage}");
         assert_eq!(all(), before);
-        store.delete("s").await.unwrap();
+        store.delete("s", None).await.unwrap();
     }
 }
 

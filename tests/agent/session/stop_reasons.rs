@@ -129,11 +129,15 @@ async fn documented_table_says_which_stop_reasons_can_be_resumed() {
         let session = agent.session(MemorySessions::default(), "ada");
         let stopped: Stopped = session.run("Go").await.unwrap_err();
         assert_eq!(stopped.reason.code(), code, "{stopped}");
-        let resumed = session.resume().await.unwrap();
+        // At its next start, a service resumes what was interrupted or waits for a decision.
+        let is_interrupted = matches!(code, "CANCELLED" | "AWAITING_APPROVAL");
+        assert_eq!(session.resume().await.unwrap().is_some(), is_interrupted, "{code}");
+        let resumed = session.resume_failed().await.unwrap();
         assert_eq!(resumed.is_some(), is_resumable, "{code}");
         drop(resumed);
-        // The next prompt is accepted after any of them.
-        assert!(session.start("Go on").await.is_ok());
+        // The next prompt is accepted after any of them, unless it would discard a pending call.
+        assert_eq!(session.start("Go on").await.is_ok(), code != "AWAITING_APPROVAL", "{code}");
+        assert!(session.abandon_paused().start("Go on").await.is_ok());
         assert_eq!(rows_that_agree(code, is_resumable), 1, "the table disagrees about {code}");
     }
     let unfit = ScriptedModel::new(["a", "b", "c"].map(ChatReply::text));

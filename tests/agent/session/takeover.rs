@@ -1,12 +1,14 @@
-//! Resuming takes a run over, also from a process that still drives it.
+//! A session has one owner at a time, among processes that live, are killed, or are cut off.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::sync::Notify;
-use tool_runtime::agent::session::{MemorySessions, SessionError};
+use tokio::time::{Instant, sleep};
+use tool_runtime::agent::session::{MemorySessions, SessionError, SessionOwner, SessionStore};
 use tool_runtime::{
-    Agent, ChatReply, ScriptedModel, ScriptedTurn, StopReason, ToolContext, tool, tools,
+    Agent, ChatReply, ScriptedModel, ScriptedTurn, StopReason, Stopped, ToolContext, tool, tools,
 };
 
 use super::process::Process;
@@ -43,50 +45,113 @@ async fn receipt(ctx: &ToolContext) -> &'static str {
     "there"
 }
 
-#[tokio::test]
-async fn run_that_was_taken_over_stops_before_its_next_call() {
+/// A process whose lease can't be renewed stops its calls before another process continues.
+#[tokio::test(start_paused = true)]
+async fn run_that_lost_its_lease_stops_and_writes_nothing() {
     let (counts, store) = (CallCounts::default(), MemorySessions::default());
     let agent = |replies: Vec<ScriptedTurn>| {
         Agent::new(ScriptedModel::new(replies), tools![pay, receipt]).extension(counts.clone())
     };
     let calls = || ChatReply::default().call("pay", "{}").call("receipt", "{}");
     let first = agent(vec![calls().into(), ChatReply::text("Here goes.").into()]);
-    let first = first.session(store.clone(), "ada");
+    let process = Process::of(&store);
+    process.is_cut_off.store(true, Ordering::SeqCst);
+    let first = first.session(process, "ada");
     let run = tokio::spawn(async move { first.run("Pay Ada.").await });
     while counts.times() != [1, 1] {
         tokio::task::yield_now().await;
     }
 
-    // Another process, which assumes that the first is dead.
     let second = agent(vec![ScriptedTurn::new(ChatReply::text("I do not know."))]);
     let second = second.session(Process::of(&store), "ada");
+    let started = Instant::now();
     let answer = second.resume().await.unwrap().unwrap().finish().await.unwrap();
+    assert!(started.elapsed() < LIFETIME + Duration::from_secs(2), "{:?}", started.elapsed());
     assert_eq!(counts.times(), [1, 2], "what may not be made twice is not");
     assert_eq!(answer.text, "I do not know.");
 
-    counts.1.notify_waiters();
     let stopped = run.await.unwrap().unwrap_err();
     let StopReason::Session(error) = &stopped.reason else { panic!("{stopped}") };
-    assert!(matches!(error, SessionError::Conflict { .. }), "{error}");
+    assert!(matches!(error, SessionError::LeaseLost { .. }), "{error}");
     assert_eq!(second.messages().await.unwrap(), answer.transcript, "nothing of it is kept");
     let keys = counts.2.lock().unwrap();
     assert_eq!(keys[1], keys[2], "a service takes the second call for the first");
 }
 
-#[tokio::test]
-async fn second_writer_of_a_session_conflicts() {
+const LIFETIME: Duration = Duration::from_secs(30);
+
+/// A second process that resumes at its start leaves the run of the first alone.
+#[tokio::test(start_paused = true)]
+async fn live_run_is_not_resumed_by_another_process() {
     let (log, store) = (Log::default(), MemorySessions::default());
     let session = agent(&log).session(store.clone(), "s");
     let mut run = session.start("Go").await.unwrap();
     run.next().await;
-    // A run of this process would wait.
-    let other = agent(&log).session(Process::of(&store), "s").run("Wait!").await;
-    assert!(other.is_ok());
-    let paid = log.lock().unwrap().len();
-    let stopped = run.finish().await.unwrap_err();
-    assert!(
-        matches!(stopped.reason, StopReason::Session(SessionError::Conflict { .. })),
-        "{stopped}"
-    );
-    assert_eq!(log.lock().unwrap().len(), paid, "the late run made no calls");
+    let other = || agent(&log).session(Process::of(&store), "s");
+    let label = store.locks().owner().label.clone();
+    let is_busy = |stopped: Stopped| matches!(stopped.reason, StopReason::Session(SessionError::Busy { owner, .. }) if owner == label);
+
+    let started = Instant::now();
+    assert!(is_busy(other().resume_now().await.unwrap_err()));
+    assert!(is_busy(other().fail_if_busy().run("Wait!").await.unwrap_err()));
+    assert!(matches!(other().fail_if_busy().truncate(0).await, Err(SessionError::Busy { .. })));
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    assert!(is_busy(other().resume().await.unwrap_err()));
+    assert!((LIFETIME..LIFETIME * 2).contains(&started.elapsed()), "{:?}", started.elapsed());
+
+    // A prompt waits until the run has ended, however long that takes.
+    let waiting = other();
+    let waiting = tokio::spawn(async move { waiting.run("And now?").await });
+    sleep(LIFETIME * 10).await;
+    assert!(!waiting.is_finished());
+    let answer = run.finish().await.unwrap();
+    let next = waiting.await.unwrap().unwrap();
+    assert_eq!(next.transcript[..answer.transcript.len()], answer.transcript);
+}
+
+/// However a run ends, another process has the session at once.
+#[tokio::test(start_paused = true)]
+async fn run_that_ends_or_is_dropped_releases_its_session() {
+    let (log, store) = (Log::default(), MemorySessions::default());
+    let other = || agent(&log).session(Process::of(&store), "s").fail_if_busy();
+    let session = agent(&log).session(store.clone(), "s");
+    let started = Instant::now();
+
+    // Before its first step, and between two.
+    drop(session.start("Go").await.unwrap());
+    tokio::task::yield_now().await;
+    let mut run = other().start("Go").await.unwrap();
+    run.next().await;
+    drop(run);
+    tokio::task::yield_now().await;
+    // Its end releases the session before the answer is returned.
+    let mut run = session.resume_now().await.unwrap().unwrap();
+    while run.next().await.is_some() {}
+    other().truncate(1).await.unwrap();
+    session.truncate(1).await.unwrap();
+    drop(run);
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    assert!(store.acquire("s", &SessionOwner::random(), LIFETIME).await.is_ok());
+}
+
+/// The second failure of a renewal is no loss: the lease lasts three times as long.
+#[tokio::test(start_paused = true)]
+async fn renewals_that_fail_for_a_while_do_not_stop_the_run() {
+    let (counts, store) = (CallCounts::default(), MemorySessions::default());
+    let replies = [ChatReply::default().call("pay", "{}"), ChatReply::text("Here goes.")];
+    let agent = Agent::new(ScriptedModel::new(replies), tools![pay]).extension(counts.clone());
+    let process = Process::of(&store);
+    let session = agent.session(process.clone(), "ada");
+    let run = tokio::spawn(async move { session.run("Pay Ada.").await });
+    while counts.times() != [1, 0] {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..10 {
+        process.is_cut_off.store(true, Ordering::SeqCst);
+        sleep(LIFETIME * 3 / 5).await;
+        process.is_cut_off.store(false, Ordering::SeqCst);
+        sleep(LIFETIME / 2).await;
+    }
+    counts.1.notify_waiters();
+    assert_eq!(run.await.unwrap().unwrap().text, "Here goes.");
 }

@@ -9,11 +9,9 @@ use std::task::Poll;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use serde_json::Value;
+use support::sessions::{Intercepted, OnSave};
 use tool_runtime::agent::Steering;
-use tool_runtime::agent::session::{
-    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
-    SessionStore, SessionWrite,
-};
+use tool_runtime::agent::session::{MemorySessions, SessionError, SessionStore, SessionWrite};
 
 use tool_runtime::{Policy, ToolResult};
 
@@ -82,37 +80,26 @@ async fn poll_at_most<T>(polls: u8, work: impl Future<Output = T>) -> Option<T> 
     None
 }
 
-/// A slow store that records which early results it has acknowledged.
+/// A slow save that records which early results it has acknowledged.
 #[derive(Clone, Debug, Default)]
-struct AcknowledgingStore(MemorySessions, Arc<Mutex<Vec<Value>>>);
+struct Acknowledging(Arc<Mutex<Vec<Value>>>);
 
 #[async_trait]
-impl SessionStore for AcknowledgingStore {
-    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-        self.0.load(session).await
-    }
-    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+impl OnSave for Acknowledging {
+    async fn save(
+        &self,
+        store: &MemorySessions,
+        session: &str,
+        write: SessionWrite<'_>,
+    ) -> Result<u64, SessionError> {
         tokio::task::yield_now().await;
-        let saved = self.0.save(session, write).await?;
+        let saved = store.save(session, write).await?;
         let state: Value = serde_json::from_str(write.state).unwrap();
         if let Some(Value::Array(early)) = state["turn"].get("early_results") {
-            self.1.lock().unwrap().extend(early.iter().cloned());
+            self.0.lock().unwrap().extend(early.iter().cloned());
         }
         tokio::task::yield_now().await;
         Ok(saved)
-    }
-    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-        self.0.list(query).await
-    }
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        self.0.delete(session).await
-    }
-
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-        self.0.rename(session, to).await
-    }
-    fn locks(&self) -> &SessionLocks {
-        self.0.locks()
     }
 }
 
@@ -138,7 +125,7 @@ proptest! {
             let middle = Agent::new(model.clone(), tools![act, dare].with(middle)).extension(Arc::clone(&log)).policy(Policy::new().approver(AskLater));
             let agent = Agent::new(model, tools![act, dare].with(middle.into_tool("helper", "Helps.")))
                 .extension(Arc::clone(&log)).policy(Policy::new().approver(AskLater)).steering(&steering);
-            let store = AcknowledgingStore::default();
+            let store = Intercepted::<Acknowledging>::default();
             let session = agent.session(store.clone(), "s");
             let (mut waiting, mut allowed) = (None::<Paused>, BTreeSet::new());
             for (action, bits_seed, polls) in steps {
@@ -147,7 +134,7 @@ proptest! {
                     steering.push("Well?").unwrap();
                 }
                 let ended = match (action, waiting.take()) {
-                    (0, _) => poll_at_most(polls, session.run("Go")).await,
+                    (0, _) => poll_at_most(polls, session.clone().abandon_paused().run("Go")).await,
                     (1, _) => {
                         let resumed = async {
                             match session.resume().await? {
@@ -184,7 +171,7 @@ proptest! {
                     Some(Err(stopped)) => {
                         assert_complete(&stopped.transcript);
                         match stopped.reason {
-                            StopReason::AwaitingApproval(paused) => waiting = Some(*paused),
+                            StopReason::AwaitingApproval(paused) | StopReason::PromptRefused(paused) => waiting = Some(*paused),
                             StopReason::IterationLimit(_) | StopReason::RepeatedCall { .. } => {}
                             StopReason::MissingUserMessage | StopReason::Session(_) => {}
                             other => panic!("{other}"),
@@ -196,7 +183,7 @@ proptest! {
             let messages = session.messages().await.unwrap();
             let results: Vec<_> = messages.iter().filter(|it| matches!(it, Message::Tool { .. })).flat_map(results).collect();
             let state = store.load("s").await.unwrap().map(|it| it.state).unwrap_or_default();
-            for early in store.1.lock().unwrap().iter() {
+            for early in store.on_save.0.lock().unwrap().iter() {
                 let early: ToolResult = serde_json::from_value(early.clone()).unwrap();
                 let is_in_transcript = results.iter().any(|result| result.call == early.call && result.text.starts_with(&early.text));
                 assert!(is_in_transcript || state.contains(&serde_json::to_string(&early).unwrap()), "{early:?} is lost");

@@ -77,7 +77,7 @@ where
         let record = store.load("s").await.map_err(failed(CONFLICTS))?;
         let expected = (WRITERS * WRITES).to_string();
         ensure_eq(CONFLICTS, &record.map(|it| it.state), &Some(expected))?;
-        store.delete("s").await.map_err(failed(CONFLICTS))?;
+        store.delete("s", None).await.map_err(failed(CONFLICTS))?;
     }
     Ok(())
 }

@@ -39,6 +39,6 @@ pub(super) async fn check_visibility(
     let listed: Vec<_> = listed.iter().map(|it| (it.session.as_str(), it.revision)).collect();
     ensure_eq(LISTED, &listed, &vec![("s", second)])?;
 
-    writer.delete("s").await.map_err(failed(DELETED))?;
+    writer.delete("s", None).await.map_err(failed(DELETED))?;
     ensure_eq(DELETED, &reader.load("s").await.map_err(failed(DELETED))?, &None)
 }

@@ -22,13 +22,17 @@
 // - `concurrency.rs`: dropped saves are done completely or not at all, and concurrent writes
 //   conflict.
 // - `operations.rs`: parts of records, pages of the list, forks, renamed sessions and locks.
+// - `leases.rs`: one owner at a time changes a session.
+// - `statuses.rs`: sessions are listed by what they wait for.
 // - `handles.rs`: two handles of one store see each other's writes.
 
 mod concurrency;
 mod handles;
+mod leases;
 mod operations;
 mod random_operations;
 mod samples;
+mod statuses;
 
 use std::sync::Arc;
 
@@ -41,7 +45,7 @@ use crate::checks::Checks;
 ///
 /// The checks cover that nothing is lost or changed, whatever is saved under whichever name; that a
 /// write on another revision is refused as a whole; that no revision is reused; that sessions are
-/// separate; that a save whose future is dropped is done completely or not at all; that concurrent
+/// separate; that one owner at a time may change a leased session; that a save whose future is dropped is done completely or not at all; that concurrent
 /// writes conflict; that a loaded record is of one save; and that the list is complete.
 ///
 /// `open` returns a store without sessions and is called some dozens of times: return a new file or
@@ -73,6 +77,9 @@ where
     checks.run(async { operations::check_forks(&open().await).await }).await;
     checks.run(async { operations::check_renames(&open().await).await }).await;
     checks.run(async { operations::check_locks(&open().await) }).await;
+    checks.run(async { leases::check_owners(&open().await).await }).await;
+    checks.run(async { leases::check_changes(&open().await).await }).await;
+    checks.run(async { statuses::check(&open().await).await }).await;
     checks.run(async { concurrency::check_dropped_saves(&open().await).await }).await;
     checks
         .run(async {

@@ -4,7 +4,8 @@ use super::samples::messages;
 use crate::Violation;
 use crate::violation::{ensure, ensure_eq, failed};
 use tool_core::agent::session::{
-    SessionError, SessionPart, SessionQuery, SessionRecord, SessionStore, SessionWrite,
+    SessionError, SessionPart, SessionQuery, SessionRecord, SessionStatus, SessionStore,
+    SessionWrite,
 };
 
 const RANGE: &str = "a part has the messages of its range, and the count of all";
@@ -66,7 +67,10 @@ pub(super) async fn check_pages(store: &dyn SessionStore) -> Result<(), Violatio
                 query.after = after;
                 let listed = store.list(query).await.map_err(failed(PAGES))?;
                 let listed: Vec<_> = listed.iter().map(|info| info.session.as_str()).collect();
-                let expected = names.into_iter().filter(|name| query.matches(name)).take(limit);
+                let expected = names
+                    .into_iter()
+                    .filter(|name| query.matches(name, SessionStatus::Idle))
+                    .take(limit);
                 ensure_eq(PAGES, &listed, &expected.collect())?;
             }
         }
@@ -107,8 +111,8 @@ pub(super) async fn check_renames(store: &dyn SessionStore) -> Result<(), Violat
     let all = messages();
     let write = SessionWrite::create().messages(0, &all).state("state");
     let revision = store.save("s", write).await.map_err(failed(RENAMED))?;
-    store.rename("s", "s").await.map_err(failed(RENAMED))?;
-    store.rename("s", "t").await.map_err(failed(RENAMED))?;
+    store.rename("s", "s", None).await.map_err(failed(RENAMED))?;
+    store.rename("s", "t", None).await.map_err(failed(RENAMED))?;
     let load = |name| async move { store.load(name).await.map_err(failed(RENAMED)) };
     let record = Some(SessionRecord::new(all, "state", revision));
     ensure_eq(RENAMED, &load("t").await?, &record)?;
@@ -119,12 +123,12 @@ pub(super) async fn check_renames(store: &dyn SessionStore) -> Result<(), Violat
     ensure(is_conflict, RENAMED, "a conflict", || format!("{late:?}"))?;
     let other = store.save("s", SessionWrite::create()).await.map_err(failed(RENAMED))?;
     for (from, to) in [("missing", "u"), ("missing", "s")] {
-        let renamed = store.rename(from, to).await;
+        let renamed = store.rename(from, to, None).await;
         let is_refused =
             matches!(&renamed, Err(SessionError::NotFound { session }) if session == from);
         ensure(is_refused, RENAME_MISSING, "`NotFound`", || format!("{renamed:?}"))?;
     }
-    let replaced = store.rename("t", "s").await;
+    let replaced = store.rename("t", "s", None).await;
     let is_refused =
         matches!(&replaced, Err(SessionError::AlreadyExists { session }) if session == "s");
     ensure(is_refused, RENAME_EXISTING, "`AlreadyExists`", || format!("{replaced:?}"))?;

@@ -43,7 +43,7 @@ pub(super) async fn check(store: &dyn SessionStore, seed: u64) -> Result<(), Vio
         let name = rng.choice(SESSIONS).unwrap_or_default();
         match rng.u8(..10) {
             0 => {
-                store.delete(name).await.map_err(failed(DELETED))?;
+                store.delete(name, None).await.map_err(failed(DELETED))?;
                 model.sessions.remove(name);
             }
             _ => model.save(store, name, &mut rng).await?,

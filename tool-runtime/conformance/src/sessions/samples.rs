@@ -107,7 +107,7 @@ pub(super) async fn check_names(store: &dyn SessionStore) -> Result<(), Violatio
         store.save(name, write).await.map_err(failed(SEPARATE))?;
     }
     let deleted = "a";
-    store.delete(deleted).await.map_err(failed(SEPARATE))?;
+    store.delete(deleted, None).await.map_err(failed(SEPARATE))?;
     names.remove(deleted);
     for name in &names {
         let record = store.load(name).await.map_err(failed(SEPARATE))?;

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use tool_conformance::sessions::{check, check_handles};
 use tool_runtime::agent::session::{
-    MemorySessions, SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery,
-    SessionRecord, SessionStore, SessionWrite,
+    MemoryLeases, MemorySessions, SessionError, SessionInfo, SessionLocks, SessionOwner,
+    SessionPart, SessionQuery, SessionRecord, SessionStatus, SessionStore, SessionWrite,
 };
 use tool_runtime::async_trait;
 use tool_runtime::store::Sqlite;
@@ -75,7 +75,24 @@ enum Fault {
     RenamesMissing,
     RenamesOverOthers,
     SharesNoLocks,
+    LeasesTwice,
+    BeginsEpochsAnew,
+    NeverExpires,
+    ExpiresDespiteRenewal,
+    ReleasesAnyEpoch,
+    KeepsReleased,
+    IgnoresEpochs,
+    NeedsNoEpoch,
+    RenamesAnyEpoch,
+    DeletesAnyEpoch,
+    ForksToLeased,
+    ForgetsStatus,
+    ForgetsFailure,
+    ListsAnyStatus,
+    ListsSavedStatus,
 }
+
+const LIFETIME: Duration = Duration::from_secs(30);
 
 /// A store with one fault.
 #[derive(Clone, Debug)]
@@ -84,6 +101,8 @@ struct FaultyStore(Fault, Arc<Records>);
 #[derive(Debug, Default)]
 struct Records {
     sessions: Mutex<BTreeMap<String, SessionRecord>>,
+    leases: Mutex<MemoryLeases>,
+    statuses: Mutex<BTreeMap<String, (SessionStatus, Option<String>)>>,
     /// Held by a writer from its read on.
     writing: tokio::sync::Mutex<()>,
     locks: [SessionLocks; 2],
@@ -97,6 +116,14 @@ impl FaultyStore {
             Fault::TakesCasesForOne => session.to_lowercase(),
             Fault::EndsNamesAtZero => session.split('\0').next().unwrap().to_owned(),
             _ => session.to_owned(),
+        }
+    }
+
+    fn check_lease(&self, session: &str, epoch: Option<u64>) -> Result<(), SessionError> {
+        match self.0 {
+            Fault::IgnoresEpochs if epoch.is_some() => Ok(()),
+            Fault::NeedsNoEpoch if epoch.is_none() => Ok(()),
+            _ => self.1.leases.lock().unwrap().check(session, epoch),
         }
     }
 }
@@ -152,7 +179,11 @@ impl SessionStore for FaultyStore {
             (_, Some(_)) => return Err(SessionError::AlreadyExists { session: to.to_owned() }),
             (_, None) => 0,
         };
-        let copy = SessionWrite::update(base).messages(0, &messages).state(write.state);
+        let mut copy = SessionWrite::update(base).messages(0, &messages).state(write.state);
+        if self.0 == Fault::ForksToLeased {
+            let owner = self.locks().owner();
+            copy.epoch = Some(self.1.leases.lock().unwrap().acquire(to, owner, LIFETIME)?);
+        }
         self.save(to, copy).await
     }
 
@@ -161,6 +192,7 @@ impl SessionStore for FaultyStore {
             Fault::LooksAndThenWrites | Fault::HasNoLock => None,
             _ => Some(self.1.writing.lock().await),
         };
+        self.check_lease(session, write.epoch)?;
         let key = self.key(session);
         let copy = self.1.sessions.lock().unwrap().get(&key).cloned();
         let (found, count) =
@@ -207,12 +239,20 @@ impl SessionStore for FaultyStore {
             _ => write.state.to_owned(),
         };
         let revision = stored.revision;
+        let failure = write.failure.filter(|_| self.0 != Fault::ForgetsFailure).map(str::to_owned);
+        let mut statuses = self.1.statuses.lock().unwrap();
+        if self.0 != Fault::ForgetsStatus || !statuses.contains_key(&key) {
+            statuses.insert(key.clone(), (write.status, failure));
+        }
         self.1.sessions.lock().unwrap().insert(key, stored);
         Ok(revision)
     }
 
     async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        let leases = self.1.leases.lock().unwrap();
+        let statuses = self.1.statuses.lock().unwrap();
         let sessions = self.1.sessions.lock().unwrap();
+        let lists_any = self.0 == Fault::ListsAnyStatus;
         let saved_at = match self.0 {
             Fault::HasNoClock => SystemTime::UNIX_EPOCH,
             _ => SystemTime::now() - Duration::from_millis(1),
@@ -227,8 +267,14 @@ impl SessionStore for FaultyStore {
             .iter()
             .filter(|(name, _)| name.starts_with(prefix))
             .filter(|(name, _)| after.is_none_or(|after| name.as_str() > after))
+            .map(|(name, record)| {
+                let (status, failure) = statuses.get(name).cloned().unwrap_or_default();
+                let is_leased = leases.is_live(name) || self.0 == Fault::ListsSavedStatus;
+                SessionInfo::new(name, count(record), record.revision, saved_at)
+                    .status(status.listed(is_leased), failure)
+            })
+            .filter(|info| query.status.is_none_or(|it| it == info.status || lists_any))
             .take(limit.unwrap_or(usize::MAX))
-            .map(|(name, record)| SessionInfo::new(name, count(record), record.revision, saved_at))
             .collect();
         if self.0 == Fault::ListsUnsorted {
             listed.reverse();
@@ -236,14 +282,25 @@ impl SessionStore for FaultyStore {
         Ok(listed)
     }
 
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+    async fn delete(&self, session: &str, epoch: Option<u64>) -> Result<(), SessionError> {
+        if self.0 != Fault::DeletesAnyEpoch {
+            self.check_lease(session, epoch)?;
+        }
         if self.0 != Fault::ForgetsToDelete {
             self.1.sessions.lock().unwrap().remove(&self.key(session));
         }
         Ok(())
     }
 
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+    async fn rename(
+        &self,
+        session: &str,
+        to: &str,
+        epoch: Option<u64>,
+    ) -> Result<(), SessionError> {
+        if self.0 != Fault::RenamesAnyEpoch {
+            self.check_lease(session, epoch)?;
+        }
         let [from, to] = [session, to].map(|name| self.key(name));
         let mut sessions = self.1.sessions.lock().unwrap();
         let Some(record) = sessions.get(&from).cloned() else {
@@ -252,6 +309,9 @@ impl SessionStore for FaultyStore {
                 _ => Err(SessionError::NotFound { session: session.to_owned() }),
             };
         };
+        if from != to {
+            self.check_lease(&to, None)?;
+        }
         if from != to && sessions.contains_key(&to) && self.0 != Fault::RenamesOverOthers {
             return Err(SessionError::AlreadyExists { session: to });
         }
@@ -259,6 +319,52 @@ impl SessionStore for FaultyStore {
             sessions.remove(&from);
         }
         sessions.insert(to, record);
+        Ok(())
+    }
+
+    async fn acquire(
+        &self,
+        session: &str,
+        owner: &SessionOwner,
+        lifetime: Duration,
+    ) -> Result<u64, SessionError> {
+        let mut leases = self.1.leases.lock().unwrap();
+        match self.0 {
+            // As if no time passed.
+            Fault::NeverExpires => leases.acquire(session, owner, LIFETIME),
+            Fault::BeginsEpochsAnew => {
+                let epoch = leases.acquire(session, owner, lifetime)?;
+                let mut anew = MemoryLeases::default();
+                anew.acquire(session, owner, lifetime)?;
+                if epoch > 2 {
+                    *leases = anew;
+                    return Ok(1);
+                }
+                Ok(epoch)
+            }
+            Fault::LeasesTwice => leases.acquire(session, self.1.locks[0].owner(), lifetime),
+            _ => leases.acquire(session, owner, lifetime),
+        }
+    }
+
+    async fn renew(
+        &self,
+        session: &str,
+        epoch: u64,
+        lifetime: Duration,
+    ) -> Result<(), SessionError> {
+        let lifetime =
+            if self.0 == Fault::ExpiresDespiteRenewal { Duration::ZERO } else { lifetime };
+        self.1.leases.lock().unwrap().renew(session, epoch, lifetime)
+    }
+
+    async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError> {
+        let mut leases = self.1.leases.lock().unwrap();
+        match self.0 {
+            Fault::KeepsReleased => {}
+            Fault::ReleasesAnyEpoch => (0..=epoch + 8).for_each(|it| leases.release(session, it)),
+            _ => leases.release(session, epoch),
+        }
         Ok(())
     }
 
@@ -275,6 +381,7 @@ async fn each_fault_of_a_store_is_detected() {
     const CONFLICT: &str = "a write on another revision is a conflict that names both revisions";
     const PAGES: &str = "a page has the next names with the prefix, up to the limit";
     const RANGE: &str = "a part has the messages of its range, and the count of all";
+    const FENCED: &str = "a change under an epoch that was replaced or released is refused";
     const NAMES: &str = "sessions with different names are separate";
     for (fault, law) in [
         (Fault::OverwritesOthers, CONFLICT),
@@ -305,6 +412,36 @@ async fn each_fault_of_a_store_is_detected() {
         (Fault::RenamesMissing, "a session that does not exist is not renamed"),
         (Fault::RenamesOverOthers, "a renamed session does not replace another"),
         (Fault::SharesNoLocks, "a store has the same locks each time"),
+        (Fault::LeasesTwice, "a live lease is refused to another owner, whom the error names"),
+        (
+            Fault::BeginsEpochsAnew,
+            "a later epoch of a session is higher, also after everything was deleted",
+        ),
+        (
+            Fault::NeverExpires,
+            "an expired lease is free, and valid until another owner has acquired it",
+        ),
+        (Fault::ExpiresDespiteRenewal, "a lease that is renewed in time does not expire"),
+        (Fault::ReleasesAnyEpoch, "a released lease is free, and only its own epoch releases it"),
+        (Fault::KeepsReleased, FENCED),
+        (
+            Fault::ForgetsStatus,
+            "a session is listed with the status and the failure of its last write",
+        ),
+        (
+            Fault::ForgetsFailure,
+            "a session is listed with the status and the failure of its last write",
+        ),
+        (Fault::ListsAnyStatus, "a query for a status selects the sessions that have it now"),
+        (
+            Fault::ListsSavedStatus,
+            "a session is listed with the status and the failure of its last write",
+        ),
+        (Fault::IgnoresEpochs, FENCED),
+        (Fault::RenamesAnyEpoch, FENCED),
+        (Fault::DeletesAnyEpoch, FENCED),
+        (Fault::NeedsNoEpoch, "a change without an epoch is refused while the session is leased"),
+        (Fault::ForksToLeased, "a leased session can be forked, but not to a leased name"),
     ] {
         let open = || async { FaultyStore(fault, Arc::default()) };
         assert_found(&check(open).await, law, &format!("{fault:?}"));
@@ -338,13 +475,41 @@ impl SessionStore for Handle {
         if self.lists { self.store.list(query).await } else { Ok(Vec::new()) }
     }
 
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        self.store.delete(session).await
+    async fn delete(&self, session: &str, epoch: Option<u64>) -> Result<(), SessionError> {
+        self.store.delete(session, epoch).await
     }
 
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-        self.store.rename(session, to).await
+    async fn rename(
+        &self,
+        session: &str,
+        to: &str,
+        epoch: Option<u64>,
+    ) -> Result<(), SessionError> {
+        self.store.rename(session, to, epoch).await
     }
+
+    async fn acquire(
+        &self,
+        session: &str,
+        owner: &SessionOwner,
+        lifetime: Duration,
+    ) -> Result<u64, SessionError> {
+        self.store.acquire(session, owner, lifetime).await
+    }
+
+    async fn renew(
+        &self,
+        session: &str,
+        epoch: u64,
+        lifetime: Duration,
+    ) -> Result<(), SessionError> {
+        self.store.renew(session, epoch, lifetime).await
+    }
+
+    async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError> {
+        self.store.release(session, epoch).await
+    }
+
     fn locks(&self) -> &SessionLocks {
         self.store.locks()
     }

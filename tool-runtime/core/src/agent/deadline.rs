@@ -1,30 +1,38 @@
 //! Deadline and cancellation of a run.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::StopReason;
+use super::session::HeldLease;
 
-/// Deadline of a run, combined with the cancellation token of its agent.
-pub(super) struct RunDeadline<'a> {
-    cancellation: Option<&'a CancellationToken>,
+/// Deadline of a run, combined with what else may stop it: the cancellation of its agent, and the
+/// loss of its session.
+pub(super) struct RunDeadline {
+    lease: Option<Arc<HeldLease>>,
+    cancellation: Option<CancellationToken>,
     deadline: Option<(Instant, Duration)>,
 }
 
-impl<'a> RunDeadline<'a> {
-    /// Combines a cancellation token and a deadline, given as an instant and the limit behind it.
+impl RunDeadline {
+    /// Combines the lease of a session, the token of the agent, and a deadline, given as an instant
+    /// and the limit behind it.
     pub(super) fn new(
-        cancellation: Option<&'a CancellationToken>,
+        lease: Option<Arc<HeldLease>>,
+        cancellation: Option<CancellationToken>,
         deadline: Option<(Instant, Duration)>,
     ) -> Self {
-        Self { cancellation, deadline }
+        Self { lease, cancellation, deadline }
     }
 
-    /// Waits for `work`, and drops it with a stop reason if the run is cancelled or times out.
+    /// Waits for `work`, and drops it with a stop reason if the run is cancelled, times out or loses
+    /// its session.
     pub(super) async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, StopReason> {
+        self.check_lease()?;
         // Pinned here, since each future that receives the work by value stores it again.
         let mut work = pin!(work);
         let timed = async {
@@ -35,12 +43,17 @@ impl<'a> RunDeadline<'a> {
                 }
             }
         };
-        match self.cancellation {
-            None => timed.await,
-            Some(cancellation) => {
-                cancellation.run_until_cancelled(timed).await.unwrap_or(Err(StopReason::Cancelled))
-            }
+        // The token of the lease is cancelled with that of the agent.
+        let stop = self.lease.as_ref().map(|lease| lease.stop());
+        let Some(stop) = stop.or(self.cancellation.as_ref()) else { return timed.await };
+        match stop.run_until_cancelled(timed).await {
+            Some(done) => done,
+            None => self.check_lease().and(Err(StopReason::Cancelled)),
         }
+    }
+
+    fn check_lease(&self) -> Result<(), StopReason> {
+        self.lease.as_ref().map_or(Ok(()), |lease| Ok(lease.check()?))
     }
 
     /// Returns the time left until the deadline, or `None` if there is no deadline.

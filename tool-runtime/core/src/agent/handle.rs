@@ -177,8 +177,8 @@ impl Agent {
     /// Resuming is not exclusive. If the same state is resumed twice, the remaining calls run
     /// twice, each under the same [`idempotency_key`](crate::ToolContext::idempotency_key). To
     /// prevent that, remove the state from its storage as you resume it, in one transaction; or use
-    /// a [session](Self::session), in which the run that writes second is
-    /// [refused](super::session::Session::resume).
+    /// a [session](Self::session), which one process at a time
+    /// [resumes](super::session::Session::resume).
     ///
     /// ```
     /// use tool_runtime::agent::RunState;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::session::SessionStatus;
 use super::window::WindowState;
 use super::{Limits, Outcome, Paused, PendingCall, Step, Turn};
 use crate::event::RunId;
@@ -67,6 +68,9 @@ pub struct RunState {
     /// Whether the end of the run was emitted. If the process ended first, it was not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_end_emitted: bool,
+    /// The code with which the run stopped, unless it was interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) failure: Option<String>,
 }
 
 impl RunState {
@@ -86,6 +90,7 @@ impl RunState {
             pending: Vec::new(),
             session: None,
             is_end_emitted: false,
+            failure: None,
         }
     }
 
@@ -138,18 +143,36 @@ impl RunState {
         Self { turn: self.turn.without_transcript(), session: None, ..self.clone() }
     }
 
-    /// Returns the run as a paused one, or `None` if it waits for more than decisions.
-    pub(super) fn into_paused(self, session: &str) -> Option<Paused> {
-        let Step::RunCalls(open) = self.turn.next() else { return None };
+    /// Returns the status of the session in which the run has this state.
+    pub(super) fn status(&self) -> SessionStatus {
+        match () {
+            () if self.failure.is_some() => SessionStatus::Failed,
+            () if self.is_paused() => SessionStatus::Paused,
+            () if !self.is_unfinished() => SessionStatus::Idle,
+            () if self.is_end_emitted => SessionStatus::Interrupted,
+            () => SessionStatus::Running,
+        }
+    }
+
+    /// Returns whether the run waits for decisions on its calls, and for nothing else.
+    pub(super) fn is_paused(&self) -> bool {
+        let Step::RunCalls(open) = self.turn.next() else { return false };
         // Decisions that are stored already are applied when the run is resumed.
         let is_decided =
             !self.decisions.is_empty() || self.pending.iter().any(|it| it.is_answered());
-        if self.turn.has_started_calls() || is_decided {
+        let is_pending = |call: &ToolCall| self.pending.iter().any(|it| it.call.id == call.id);
+        !self.turn.has_started_calls() && !is_decided && open.iter().all(is_pending)
+    }
+
+    /// Returns the run as a paused one, or `None` if it waits for more than decisions.
+    pub(super) fn into_paused(self, session: &str) -> Option<Paused> {
+        if !self.is_paused() {
             return None;
         }
+        let Step::RunCalls(open) = self.turn.next() else { return None };
         let is_open = |pending: &PendingCall| open.iter().any(|call| call.id == pending.call.id);
         let pending: Vec<_> = self.pending.into_iter().filter(is_open).collect();
-        (pending.len() == open.len()).then(|| Paused {
+        Some(Paused {
             run: self.run,
             turn: self.turn,
             metadata: self.metadata,
@@ -204,7 +227,11 @@ impl RunState {
 
     /// Returns whether a request or a call remains.
     fn has_next_step(&self) -> bool {
-        matches!(self.turn.next(), Step::RequestModel | Step::RunCalls(_))
+        match self.turn.next() {
+            Step::RequestModel => !self.turn.has_no_input(),
+            Step::RunCalls(_) => true,
+            Step::Done(_) => false,
+        }
     }
 
     /// Returns whether the model has answered, but has not given the value that is to be extracted.
@@ -265,6 +292,7 @@ impl From<Paused> for RunState {
             pending,
             session,
             is_end_emitted: false,
+            failure: None,
         }
     }
 }

@@ -101,6 +101,7 @@ fn batch_context(
             deadline,
             is_run_deadline,
             cancellation: batch.cancellation,
+            permit: batch.permit,
             usage_meter: batch.usage_meter,
         },
         abort: AbortState::new(policy.abort_on_failure, policy.abort_on_block),

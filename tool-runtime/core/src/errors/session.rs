@@ -64,12 +64,28 @@ pub enum SessionError {
         /// The reason why the decisions are not accepted.
         reason: String,
     },
-    /// Another run of this process is in progress, and the session does not wait for it: see
-    /// [`Session::fail_if_busy`](crate::agent::session::Session::fail_if_busy). Nothing was run.
-    #[error("session `{session}` is busy: another run of it is in progress")]
+    /// Another run is in progress, in this process or in another one, and the session does not wait
+    /// for it: see [`Session::fail_if_busy`](crate::agent::session::Session::fail_if_busy). Nothing
+    /// was run.
+    #[error("session `{session}` is busy: a run of it is in progress in {owner}")]
     Busy {
         /// The name of the session.
         session: String,
+        /// The [label](crate::agent::session::SessionOwner::label) of the owner of that run.
+        owner: String,
+    },
+    /// This run is no longer the owner of its session: its lease could not be renewed in time, and
+    /// another process may have continued the session. The run has stopped; what it did since its
+    /// last save is not in the session.
+    #[error("lease of session `{session}` lost{}: the run stopped; load the session again and continue from there",
+        owner.as_ref().map(|owner| format!(" to {owner}")).unwrap_or_default()
+    )]
+    LeaseLost {
+        /// The name of the session.
+        session: String,
+        /// The [label](crate::agent::session::SessionOwner::label) of the owner that has it now;
+        /// `None` if there is none.
+        owner: Option<String>,
     },
     /// The session does not exist.
     #[error("session `{session}` does not exist")]

@@ -10,7 +10,10 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Decision, Extensions, RunContext, RunInfo, SuspendedCall, ToolDefinition, UsageMeter};
+use super::{
+    Decision, Extensions, RunContext, RunInfo, StartPermit, SuspendedCall, ToolDefinition,
+    UsageMeter,
+};
 use crate::event::clock::Clock;
 use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
 use crate::guard::BoxFuture;
@@ -100,6 +103,8 @@ pub struct Batch {
     pub extensions: Extensions,
     /// The observers of this batch, which receive its events after those of the dispatcher.
     pub observers: Observers,
+    /// Until when calls may start, if that is limited.
+    pub(crate) permit: Option<StartPermit>,
     /// Counts what unfinished calls take, if the caller needs it.
     pub(crate) usage_meter: Option<UsageMeter>,
     /// Receives each execution when it ends, before all of them have ended.
@@ -132,6 +137,7 @@ pub(crate) struct BatchScope {
     /// Whether `deadline` is the time limit of the run.
     pub(crate) is_run_deadline: bool,
     pub(crate) cancellation: Option<CancellationToken>,
+    pub(crate) permit: Option<StartPermit>,
     pub(crate) usage_meter: Option<UsageMeter>,
 }
 

@@ -11,7 +11,8 @@
 //! 5. `output/`: the return value becomes a [`ToolOutput`], an error a [`ToolError`].
 //!
 //! `definition/` and `definition/bounds.rs` validate definitions, `function/layout.rs` builds the
-//! schema of the arguments, `dispatch.rs` declares what executes calls.
+//! schema of the arguments, `dispatch_contract.rs` declares what executes calls, and
+//! `start_permit.rs` until when they may start.
 //!
 //! Nothing in this module depends on the code that calls tools, or on how many calls run at once.
 
@@ -27,6 +28,7 @@ pub mod function;
 pub(crate) mod output;
 pub mod param;
 mod safety;
+mod start_permit;
 mod suspended;
 mod work;
 
@@ -53,6 +55,7 @@ pub use safety::{Availability, Effect, Permission, RateLimit, Repair};
 pub use work::command::{Command, CommandOutput};
 
 pub(crate) use crate::message::ToolKind;
+pub(crate) use start_permit::StartPermit;
 pub use suspended::{CallAnswer, SuspendedCall};
 pub(crate) use suspended::{MAX_PENDING_LEVELS, can_be_pending};
 

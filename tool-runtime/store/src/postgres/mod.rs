@@ -25,6 +25,7 @@ mod tables;
 
 use std::fmt;
 use std::ops::Range;
+use std::time::Duration;
 
 use async_trait::async_trait;
 /// The version of the crate `deadpool-postgres` that this crate uses, for [`Postgres::from_pool`].
@@ -44,8 +45,8 @@ pub use tables::{PostgresError, PostgresTables};
 
 use crate::sessions::EncodedWrite;
 use tool_core::agent::session::{
-    SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery, SessionRecord,
-    SessionStore, SessionWrite,
+    SessionError, SessionInfo, SessionLocks, SessionOwner, SessionPart, SessionQuery,
+    SessionRecord, SessionStore, SessionWrite,
 };
 
 /// Session store in a PostgreSQL database, for programs on several machines. Clones share one pool
@@ -61,7 +62,9 @@ use tool_core::agent::session::{
 ///
 /// **Concurrency.** Any number of processes may use one database. Writers of one session wait for
 /// each other, and those of different sessions do not. A writer whose revision is no longer current
-/// gets a [conflict](SessionError::Conflict).
+/// gets a [conflict](SessionError::Conflict). One process at a time runs a session: the
+/// [lease](SessionStore::acquire) of a process that was killed expires after 30 seconds at most, by
+/// the clock of the server.
 ///
 /// **Lost connections.** If a connection is lost, the operation runs again on another one. If it
 /// was lost during the commit, the store finds out whether the write was done: no write is done
@@ -342,12 +345,39 @@ impl SessionStore for Postgres {
         session_table::list(&self.pool, query).await
     }
 
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-        session_table::rename(&self.pool, session, to).await
+    async fn rename(
+        &self,
+        session: &str,
+        to: &str,
+        epoch: Option<u64>,
+    ) -> Result<(), SessionError> {
+        session_table::rename(&self.pool, session, to, epoch).await
     }
 
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        session_table::delete(&self.pool, session).await
+    async fn delete(&self, session: &str, epoch: Option<u64>) -> Result<(), SessionError> {
+        session_table::delete(&self.pool, session, epoch).await
+    }
+
+    async fn acquire(
+        &self,
+        session: &str,
+        owner: &SessionOwner,
+        lifetime: Duration,
+    ) -> Result<u64, SessionError> {
+        session_table::acquire(&self.pool, session, owner, lifetime).await
+    }
+
+    async fn renew(
+        &self,
+        session: &str,
+        epoch: u64,
+        lifetime: Duration,
+    ) -> Result<(), SessionError> {
+        session_table::renew(&self.pool, session, epoch, lifetime).await
+    }
+
+    async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError> {
+        session_table::release(&self.pool, session, epoch).await
     }
 
     fn locks(&self) -> &SessionLocks {

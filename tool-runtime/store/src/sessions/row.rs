@@ -3,10 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use super::{checksum, corrupt_record};
-use tool_core::agent::session::{SessionError, SessionInfo};
+use tool_core::agent::session::{SessionError, SessionInfo, SessionStatus};
 
 /// Row of a session without its name and its state.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SessionRow {
     pub(crate) id: i64,
     pub(crate) revision: i64,
@@ -16,6 +16,9 @@ pub(crate) struct SessionRow {
     pub(crate) state_checksum: i64,
     /// The checksum of all messages.
     pub(crate) chain: i64,
+    pub(crate) status: String,
+    /// The code of the failure, or an empty text.
+    pub(crate) failure: String,
     pub(crate) checksum: i64,
 }
 
@@ -27,8 +30,11 @@ impl SessionRow {
 
     /// Returns the checksum of the row under a name.
     pub(crate) fn checksum_as(&self, name: &str) -> i64 {
-        let Self { id, revision, messages, saved_at, state_checksum, chain, checksum: _ } = *self;
-        checksum::of_session(name, &[id, revision, messages, saved_at, state_checksum, chain])
+        let Self { id, revision, messages, saved_at, state_checksum, chain, .. } = *self;
+        let [status, failure] =
+            [&self.status, &self.failure].map(|text| checksum::of_text(text.as_bytes()));
+        let numbers = [id, revision, messages, saved_at, state_checksum, chain, status, failure];
+        checksum::of_session(name, &numbers)
     }
 
     /// Returns the row, or an error if it is not that of the session.
@@ -40,11 +46,22 @@ impl SessionRow {
         }
     }
 
-    /// Returns the entry of a list, or an error if the row is not that of the session.
-    pub(crate) fn into_info(self, session: String) -> Result<SessionInfo, SessionError> {
+    /// Returns the entry of a list, or an error if the row is not that of the session. `is_leased`
+    /// tells whether the session has a live lease.
+    pub(crate) fn into_info(
+        self,
+        session: String,
+        is_leased: bool,
+    ) -> Result<SessionInfo, SessionError> {
         let row = self.verified(&session)?;
         let (revision, messages) = row.position();
         let since = Duration::from_micros(u64::try_from(row.saved_at).unwrap_or_default());
-        Ok(SessionInfo::new(session, messages, revision, SystemTime::UNIX_EPOCH + since))
+        let info = SessionInfo::new(session, messages, revision, SystemTime::UNIX_EPOCH + since);
+        let Some(status) = SessionStatus::from_name(&row.status) else {
+            let reason = format!("the status `{}` is unknown", row.status);
+            return Err(corrupt_record(&info.session, None, reason));
+        };
+        let failure = Some(row.failure).filter(|code| !code.is_empty());
+        Ok(info.status(status.listed(is_leased), failure))
     }
 }

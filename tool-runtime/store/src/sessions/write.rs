@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use super::{SessionRow, checksum};
 use tool_core::Message;
-use tool_core::agent::session::{SessionError, SessionWrite};
+use tool_core::agent::session::{SessionError, SessionStatus, SessionWrite};
 
 /// Write operation whose messages are encoded.
 pub(crate) struct EncodedWrite {
@@ -13,6 +13,10 @@ pub(crate) struct EncodedWrite {
     pub(crate) from: usize,
     pub(crate) messages: Vec<String>,
     pub(crate) state: String,
+    pub(crate) status: SessionStatus,
+    /// The code of the failure, or an empty text.
+    pub(crate) failure: String,
+    pub(crate) epoch: Option<u64>,
 }
 
 impl EncodedWrite {
@@ -24,6 +28,9 @@ impl EncodedWrite {
             from: write.from,
             messages: write.messages.iter().enumerate().map(encode).collect::<Result<_, _>>()?,
             state: write.state.to_owned(),
+            status: write.status,
+            failure: write.failure.unwrap_or_default().to_owned(),
+            epoch: write.epoch,
         })
     }
 
@@ -62,6 +69,8 @@ impl EncodedWrite {
             saved_at: i64::try_from(saved_at.as_micros()).unwrap_or(i64::MAX),
             state_checksum: checksum::of_text(self.state.as_bytes()),
             chain,
+            status: self.status.as_str().to_owned(),
+            failure: self.failure.clone(),
             checksum: 0,
         };
         SessionRow { checksum: row.checksum_as(&self.session), ..row }

@@ -3,7 +3,7 @@
 //! The store does not interpret conversations: messages are JSON texts in their order, and the
 //! state of the run is an opaque text. The tables are in `schema.rs`. Opening a file runs the
 //! missing migrations (`open.rs`, `schema.rs`), and every operation is one transaction
-//! (`session_table.rs`).
+//! (`session_table.rs`, and `lease_table.rs` for the leases, whose owners lock files: `owners.rs`).
 //!
 //! An altered file is an error and never another conversation: every row has a checksum
 //! (`row.rs`), and a session is missing only if the list of names is complete
@@ -12,9 +12,11 @@
 //! Other parts of a program keep tables of their own in the file (`tables.rs`).
 
 mod error;
+mod lease_table;
 mod migrations;
 mod names;
 mod open;
+mod owners;
 mod read_only;
 mod records;
 mod row;
@@ -27,6 +29,7 @@ mod tests;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
@@ -40,9 +43,10 @@ pub use tables::{SqliteError, SqliteTables};
 
 use crate::sessions::EncodedWrite;
 use names::CompleteNames;
+use owners::OwnerFiles;
 use tool_core::agent::session::{
-    SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery, SessionRecord,
-    SessionStore, SessionWrite,
+    SessionError, SessionInfo, SessionLocks, SessionOwner, SessionPart, SessionQuery,
+    SessionRecord, SessionStore, SessionWrite,
 };
 
 /// Session store in an SQLite file. Clones share one connection.
@@ -53,7 +57,10 @@ use tool_core::agent::session::{
 ///
 /// **Concurrency.** Several processes may use one file. They wait for each other for at most five
 /// seconds. A writer whose revision is no longer current gets a [conflict](SessionError::Conflict).
-/// The file must not be on a network file system.
+/// One process at a time runs a session. For as long as it lives, a process that has run one locks a
+/// file beside the database, `NAME-owner-ID`; its [leases](SessionStore::acquire) end with it, or
+/// when it is suspended for 30 seconds. A clock that jumps may end a lease early: then the run that
+/// writes later stops. The file must not be on a network file system.
 ///
 /// **Damage.** Every record of a session has a checksum. If a failing disk or another program
 /// altered the file, loading returns [`Corrupt`](SessionError::Corrupt) or another
@@ -94,6 +101,7 @@ pub struct Sqlite {
     // One connection is enough: SQLite allows one writer at a time, and reading a session is quick.
     connection: Arc<Mutex<Connection>>,
     names: Arc<CompleteNames>,
+    owners: Arc<OwnerFiles>,
     /// `None` in memory.
     path: Option<Arc<Path>>,
     locks: SessionLocks,
@@ -162,6 +170,7 @@ impl Sqlite {
         Self {
             connection: Arc::new(Mutex::new(connection)),
             names: Arc::default(),
+            owners: Arc::new(OwnerFiles::beside(path.as_deref())),
             path,
             locks: SessionLocks::new(),
         }
@@ -239,17 +248,24 @@ impl Sqlite {
     /// Runs an operation on the blocking pool.
     async fn with_connection<T: Send + 'static>(
         &self,
-        operation: impl FnOnce(&mut Connection, &CompleteNames) -> Result<T, SessionError>
-        + Send
-        + 'static,
+        operation: impl FnOnce(&mut Connection, Beside<'_>) -> Result<T, SessionError> + Send + 'static,
     ) -> Result<T, SessionError> {
-        let (connection, names) = (Arc::clone(&self.connection), Arc::clone(&self.names));
+        let connection = Arc::clone(&self.connection);
+        let (names, owners) = (Arc::clone(&self.names), Arc::clone(&self.owners));
         // A transaction that a panic interrupts is rolled back while the stack unwinds.
         let operation = move || {
-            operation(&mut connection.lock().unwrap_or_else(PoisonError::into_inner), &names)
+            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+            operation(&mut connection, Beside { names: &names, owners: &owners })
         };
         spawn_blocking(operation).await.map_err(SessionError::unavailable)?
     }
+}
+
+/// What a process knows of a file beside its tables.
+#[derive(Clone, Copy)]
+struct Beside<'s> {
+    names: &'s CompleteNames,
+    owners: &'s OwnerFiles,
 }
 
 async fn open_in_background(path: PathBuf) -> Result<Connection, OpenError> {
@@ -265,8 +281,8 @@ async fn open_in_background(path: PathBuf) -> Result<Connection, OpenError> {
 impl SessionStore for Sqlite {
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         let session = session.to_owned();
-        self.with_connection(move |connection, names| {
-            session_table::load(connection, names, &session)
+        self.with_connection(move |connection, beside| {
+            session_table::load(connection, beside.names, &session)
         })
         .await
     }
@@ -277,16 +293,16 @@ impl SessionStore for Sqlite {
         range: Range<usize>,
     ) -> Result<Option<SessionPart>, SessionError> {
         let session = session.to_owned();
-        self.with_connection(move |connection, names| {
-            session_table::load_range(connection, names, &session, range)
+        self.with_connection(move |connection, beside| {
+            session_table::load_range(connection, beside.names, &session, range)
         })
         .await
     }
 
     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let write = EncodedWrite::new(session, &write)?;
-        self.with_connection(move |connection, names| {
-            session_table::save(connection, names, &write)
+        self.with_connection(move |connection, beside| {
+            session_table::save(connection, beside, &write)
         })
         .await
     }
@@ -299,35 +315,74 @@ impl SessionStore for Sqlite {
     ) -> Result<u64, SessionError> {
         let write = EncodedWrite::new(session, &write)?;
         let (session, to) = (session.to_owned(), to.to_owned());
-        self.with_connection(move |connection, names| {
-            session_table::fork(connection, names, &session, to, write)
+        self.with_connection(move |connection, beside| {
+            session_table::fork(connection, beside, &session, to, write)
         })
         .await
     }
 
     async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
         let (prefix, after) = (query.prefix.to_owned(), query.after.map(str::to_owned));
-        let limit = query.limit.unwrap_or(usize::MAX);
-        self.with_connection(move |connection, names| {
-            session_table::list(connection, names, &prefix, after.as_deref(), limit)
+        let (status, limit) = (query.status, query.limit);
+        self.with_connection(move |connection, beside| {
+            let query = SessionQuery::all().prefix(&prefix).status(status).limit(limit);
+            let query = after.iter().fold(query, |query, after| query.after(after));
+            session_table::list(connection, beside, &query)
         })
         .await
     }
 
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+    async fn rename(
+        &self,
+        session: &str,
+        to: &str,
+        epoch: Option<u64>,
+    ) -> Result<(), SessionError> {
         let (session, to) = (session.to_owned(), to.to_owned());
-        self.with_connection(move |connection, names| {
-            session_table::rename(connection, names, &session, &to)
+        self.with_connection(move |connection, beside| {
+            session_table::rename(connection, beside, &session, &to, epoch)
         })
         .await
     }
 
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+    async fn delete(&self, session: &str, epoch: Option<u64>) -> Result<(), SessionError> {
         let session = session.to_owned();
-        self.with_connection(move |connection, names| {
-            session_table::delete(connection, names, &session)
+        self.with_connection(move |connection, beside| {
+            session_table::delete(connection, beside, &session, epoch)
         })
         .await
+    }
+
+    async fn acquire(
+        &self,
+        session: &str,
+        owner: &SessionOwner,
+        lifetime: Duration,
+    ) -> Result<u64, SessionError> {
+        let (session, owner) = (session.to_owned(), owner.clone());
+        self.with_connection(move |connection, beside| {
+            lease_table::acquire(connection, beside.owners, &session, &owner, lifetime)
+        })
+        .await
+    }
+
+    async fn renew(
+        &self,
+        session: &str,
+        epoch: u64,
+        lifetime: Duration,
+    ) -> Result<(), SessionError> {
+        let session = session.to_owned();
+        self.with_connection(move |connection, beside| {
+            lease_table::renew(connection, beside.owners, &session, epoch, lifetime)
+        })
+        .await
+    }
+
+    async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError> {
+        let session = session.to_owned();
+        self.with_connection(move |connection, _| lease_table::release(connection, &session, epoch))
+            .await
     }
 
     fn locks(&self) -> &SessionLocks {

@@ -8,7 +8,7 @@ use tool_core::agent::session::SessionError;
 
 /// The columns of [`read`].
 pub(super) const COLUMNS: &str =
-    "id, revision, messages, saved_at, state_checksum, chain, checksum";
+    "id, revision, messages, saved_at, state_checksum, chain, status, failure, checksum";
 
 /// Reads the row from these [`COLUMNS`].
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
@@ -19,7 +19,9 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         saved_at: row.get(3)?,
         state_checksum: row.get(4)?,
         chain: row.get(5)?,
-        checksum: row.get(6)?,
+        status: row.get(6)?,
+        failure: row.get(7)?,
+        checksum: row.get(8)?,
     })
 }
 

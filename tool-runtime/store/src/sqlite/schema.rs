@@ -18,9 +18,14 @@ pub(super) const MIGRATIONS: [&str; 1] = ["
         state_checksum INTEGER NOT NULL,
         -- The checksum of all messages.
         chain INTEGER NOT NULL,
+        -- As of the last write: whether a run is in progress also depends on its lease.
+        status TEXT NOT NULL,
+        -- The code with which the last run stopped, or empty.
+        failure TEXT NOT NULL,
         -- The checksum of the name and of the other columns.
         checksum INTEGER NOT NULL
     ) STRICT;
+    CREATE INDEX sessions_by_status ON sessions (status, name);
     CREATE TABLE messages (
         session INTEGER NOT NULL,
         place INTEGER NOT NULL,
@@ -36,4 +41,14 @@ pub(super) const MIGRATIONS: [&str; 1] = ["
         digest INTEGER NOT NULL
     ) STRICT;
     INSERT INTO names (id, count, digest) VALUES (1, 0, 0);
+    CREATE TABLE leases (
+        -- Never falls, whatever is deleted.
+        epoch INTEGER PRIMARY KEY AUTOINCREMENT,
+        -- There need not be a session of this name.
+        name TEXT NOT NULL UNIQUE,
+        owner TEXT NOT NULL,
+        label TEXT NOT NULL,
+        -- In microseconds since 1970.
+        expires_at INTEGER NOT NULL
+    ) STRICT;
 "];

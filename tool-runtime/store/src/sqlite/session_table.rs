@@ -7,18 +7,20 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::names::{self, CompleteNames};
 use super::row::{self, COLUMNS, check_names, failed, find};
+use super::{Beside, lease_table};
 use crate::sessions::{
     EncodedWrite, MessageBounds, MessageRow, SessionRow, as_integer, checksum, corrupt_record,
     decode_messages, decode_state,
 };
 use tool_core::agent::session::{
-    SessionError, SessionInfo, SessionPart, SessionQuery, SessionRecord, SessionWrite,
+    SessionError, SessionInfo, SessionPart, SessionQuery, SessionRecord, SessionStatus,
+    SessionWrite,
 };
 
 /// Saves a write in one transaction.
 pub(super) fn save(
     connection: &mut Connection,
-    names: &CompleteNames,
+    beside: Beside<'_>,
     write: &EncodedWrite,
 ) -> Result<u64, SessionError> {
     let session = &write.session;
@@ -27,7 +29,8 @@ pub(super) fn save(
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
-    let found = find(&transaction, names, session)?;
+    lease_table::check(&transaction, beside.owners, session, write.epoch)?;
+    let found = find(&transaction, beside.names, session)?;
     let revision = write.check(session, found.as_ref())?;
     let chain = chain_before(&transaction, session, found.as_ref(), write.from)?;
     write_rows(&transaction, write, found.as_ref(), chain, revision)
@@ -46,10 +49,11 @@ fn write_rows(
     revision: u64,
 ) -> rusqlite::Result<i64> {
     let id = match found {
-        Some(&SessionRow { id, .. }) => id,
+        Some(row) => row.id,
         None => {
             let insert = "INSERT INTO sessions (name, revision, messages, state, saved_at, \
-                          state_checksum, chain, checksum) VALUES (?1, ?2, 0, '', 0, 0, 0, 0)";
+                          state_checksum, chain, status, failure, checksum) \
+                          VALUES (?1, ?2, 0, '', 0, 0, 0, '', '', 0)";
             transaction.execute(insert, (&write.session, revision.cast_signed()))?;
             let id = transaction.last_insert_rowid();
             names::toggle(transaction, &write.session, 1)?;
@@ -71,9 +75,22 @@ fn write_rows(
     let chain = chains.last().copied().unwrap_or(chain);
     let row = write.row(id, revision, SystemTime::now(), chain);
     let update = "UPDATE sessions SET revision = ?2, messages = ?3, state = ?4, saved_at = ?5, \
-                  state_checksum = ?6, chain = ?7, checksum = ?8 WHERE id = ?1";
-    let SessionRow { revision, messages, saved_at, state_checksum, checksum, .. } = row;
-    let values = (id, revision, messages, &write.state, saved_at, state_checksum, chain, checksum);
+                  state_checksum = ?6, chain = ?7, status = ?8, failure = ?9, checksum = ?10 \
+                  WHERE id = ?1";
+    let SessionRow { revision, messages, saved_at, state_checksum, .. } = row;
+    let SessionRow { status, failure, checksum, .. } = row;
+    let values = rusqlite::params![
+        id,
+        revision,
+        messages,
+        write.state,
+        saved_at,
+        state_checksum,
+        chain,
+        status,
+        failure,
+        checksum
+    ];
     transaction.execute(update, values)?;
     Ok(id)
 }
@@ -156,7 +173,7 @@ fn read_messages(
 /// Copies the messages before `write.from` and adds those of the write.
 pub(super) fn fork(
     connection: &mut Connection,
-    names: &CompleteNames,
+    beside: Beside<'_>,
     session: &str,
     to: String,
     write: EncodedWrite,
@@ -164,11 +181,12 @@ pub(super) fn fork(
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
-    let source = find(&transaction, names, session)?;
+    let source = find(&transaction, beside.names, session)?;
     write.check(session, source.as_ref())?;
-    if find(&transaction, names, &to)?.is_some() {
+    if find(&transaction, beside.names, &to)?.is_some() {
         return Err(SessionError::AlreadyExists { session: to });
     }
+    lease_table::check(&transaction, beside.owners, &to, write.epoch)?;
     let chain = chain_before(&transaction, session, source.as_ref(), write.from)?;
     let revision = SessionWrite::create().check(&to, 0, 0)?;
     let copy = EncodedWrite { session: to, ..write };
@@ -190,56 +208,68 @@ pub(super) fn fork(
 
 pub(super) fn list(
     connection: &mut Connection,
-    names: &CompleteNames,
-    prefix: &str,
-    after: Option<&str>,
-    limit: usize,
+    beside: Beside<'_>,
+    query: &SessionQuery<'_>,
 ) -> Result<Vec<SessionInfo>, SessionError> {
-    let mut query = SessionQuery::all().prefix(prefix);
-    query.after = after;
+    let prefix = query.prefix;
     let transaction = connection.transaction().map_err(|error| failed(prefix, error))?;
     // A session that the index has lost would be missing from the list.
-    check_names(&transaction, names, prefix)?;
-    let read = || -> rusqlite::Result<Vec<(String, SessionRow)>> {
-        let names = format!("SELECT {COLUMNS}, name FROM sessions WHERE name >= ?1 ORDER BY name");
-        let mut found = transaction.prepare(&names)?;
-        let start = after.map_or(prefix, |after| after.max(prefix));
-        let mut found = found.query((start,))?;
-        let mut listed = Vec::new();
-        // Rows are read one by one: those behind the page are not.
-        while listed.len() < limit
-            && let Some(row) = found.next()?
-        {
-            let name: String = row.get(7)?;
-            if !name.starts_with(prefix) {
-                break;
-            }
-            if query.matches(&name) {
-                listed.push((name, row::read(row)?));
-            }
+    check_names(&transaction, beside.names, prefix)?;
+    let select = match query.status {
+        None => format!("SELECT {COLUMNS}, name FROM sessions WHERE name >= ?1 ORDER BY name"),
+        Some(status) => {
+            let saved: Vec<_> =
+                status.saved_as().iter().map(|saved| format!("'{saved}'")).collect();
+            format!(
+                "SELECT {COLUMNS}, name FROM sessions INDEXED BY sessions_by_status \
+                 WHERE status IN ({}) AND name >= ?1 ORDER BY name",
+                saved.join(", ")
+            )
         }
-        Ok(listed)
     };
-    let listed = read().map_err(|error| failed(prefix, error))?.into_iter();
-    listed.map(|(name, row)| row.into_info(name)).collect()
+    let failed = |error| failed(prefix, error);
+    let mut select = transaction.prepare(&select).map_err(failed)?;
+    let start = query.after.map_or(prefix, |after| after.max(prefix));
+    let mut found = select.query((start,)).map_err(failed)?;
+    let mut listed = Vec::new();
+    // Rows are read one by one: those behind the page are not.
+    while listed.len() < query.limit.unwrap_or(usize::MAX)
+        && let Some(row) = found.next().map_err(failed)?
+    {
+        let name: String = row.get(9).map_err(failed)?;
+        if !name.starts_with(prefix) {
+            break;
+        }
+        let row = row::read(row).map_err(failed)?;
+        let is_leased = row.status == SessionStatus::Running.as_str()
+            && lease_table::is_live(&transaction, beside.owners, &name)?;
+        let info = row.into_info(name, is_leased)?;
+        if query.matches(&info.session, info.status) {
+            listed.push(info);
+        }
+    }
+    Ok(listed)
 }
 
 pub(super) fn rename(
     connection: &mut Connection,
-    names: &CompleteNames,
+    beside: Beside<'_>,
     session: &str,
     to: &str,
+    epoch: Option<u64>,
 ) -> Result<(), SessionError> {
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
-    let Some(row) = find(&transaction, names, session)? else {
+    lease_table::check(&transaction, beside.owners, session, epoch)?;
+    let Some(row) = find(&transaction, beside.names, session)? else {
         return Err(SessionError::NotFound { session: session.to_owned() });
     };
     if session == to {
         return Ok(());
     }
-    if find(&transaction, names, to)?.is_some() {
+    lease_table::check(&transaction, beside.owners, to, None)?;
+    if find(&transaction, beside.names, to)?.is_some() {
         return Err(SessionError::AlreadyExists { session: to.to_owned() });
     }
     let update = "UPDATE sessions SET name = ?2, checksum = ?3 WHERE id = ?1";
@@ -253,12 +283,14 @@ pub(super) fn rename(
 
 pub(super) fn delete(
     connection: &mut Connection,
-    names: &CompleteNames,
+    beside: Beside<'_>,
     session: &str,
+    epoch: Option<u64>,
 ) -> Result<(), SessionError> {
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
+    lease_table::check(&transaction, beside.owners, session, epoch)?;
     let delete = || -> rusqlite::Result<usize> {
         let messages = "DELETE FROM messages \
                      WHERE session = (SELECT id FROM sessions WHERE name = ?1)";
@@ -269,7 +301,7 @@ pub(super) fn delete(
         names::toggle(&transaction, session, -1).map_err(|error| failed(session, error))?;
     } else {
         // A session that the index has lost would stay in the file.
-        check_names(&transaction, names, session)?;
+        check_names(&transaction, beside.names, session)?;
     }
     transaction.commit().map_err(|error| failed(session, error))
 }

@@ -13,7 +13,7 @@ pub(crate) mod output_spec;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::run::Run;
+use super::run::{Run, failure_code};
 use super::state::RunState;
 use super::turn::ExtractionPhase;
 use super::{Agent, OfferedTools, Outcome, Prompt, Step, StopReason, Stopped};
@@ -185,6 +185,7 @@ impl Run {
         if !is_end_emitted {
             self.emit_finished(extracted.as_ref().err());
         }
+        self.session.release().await;
         let (value, fixes) = match extracted {
             Ok(extracted) => extracted,
             Err(reason) => return Err(stopped_at(reason, self.into_state())),
@@ -230,6 +231,7 @@ impl Run {
         if matches!(extracted, Ok(_) | Err(StopReason::ExtractionFailed { .. })) {
             // With or without a value, the extraction has ended.
             self.state.turn.set_extraction_phase(None);
+            self.state.failure = extracted.as_ref().err().and_then(failure_code);
             self.save().await?;
         }
         extracted

@@ -78,6 +78,15 @@ pub enum StopReason {
     /// results, so you can also pass the transcript to a new run.
     #[error("{}", approval_error(.0))]
     AwaitingApproval(Box<Paused>),
+    /// The session did not accept the prompt, because its paused run waits for decisions on these
+    /// calls, or for answers. No request was sent to the model, and nothing was saved.
+    ///
+    /// Decide on the calls, pass the paused run to
+    /// [`Session::resume_with`](crate::agent::session::Session::resume_with), and send the prompt
+    /// again; or abandon the run with
+    /// [`Session::abandon_paused`](crate::agent::session::Session::abandon_paused).
+    #[error("prompt refused: {}; decide on it with `resume_with`, or abandon it with `abandon_paused`", approval_error(.0))]
+    PromptRefused(Box<Paused>),
     /// A call failed or was blocked, and the policy stops the run for that. See
     /// [`Policy::abort_on_failure`](crate::Policy::abort_on_failure) and
     /// [`Policy::abort_on_block`](crate::Policy::abort_on_block).
@@ -198,6 +207,7 @@ impl StopReason {
             Self::ModelPanicked(_) => "MODEL_PANICKED",
             Self::Registry(_) => "REGISTRY",
             Self::AwaitingApproval(_) => "AWAITING_APPROVAL",
+            Self::PromptRefused(_) => "PROMPT_REFUSED",
             Self::BatchAborted(_) => "BATCH_ABORTED",
             Self::Cancelled => "CANCELLED",
             Self::TokenLimit { .. } => "TOKEN_LIMIT",

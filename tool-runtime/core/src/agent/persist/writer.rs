@@ -18,6 +18,8 @@ pub(in crate::agent) struct SessionWriter {
     store: Arc<dyn SessionStore>,
     session: String,
     revision: u64,
+    /// The epoch of the lease under which the session is changed.
+    epoch: Option<u64>,
     /// The number of leading loaded messages that are saved and unchanged.
     saved: usize,
     /// The messages of the conversation that the run has not loaded.
@@ -40,6 +42,7 @@ impl SessionWriter {
             store,
             session: session.to_owned(),
             revision,
+            epoch: None,
             saved,
             omitted: Omitted::default(),
             leading: Vec::new(),
@@ -61,6 +64,11 @@ impl SessionWriter {
     /// Sets where the conversation has system messages.
     pub(super) fn with_system_messages(self, system: SystemMessages) -> Self {
         Self { system, ..self }
+    }
+
+    /// Sets the epoch that each write names.
+    pub(in crate::agent) fn with_epoch(self, epoch: Option<u64>) -> Self {
+        Self { epoch, ..self }
     }
 
     /// Returns the name of the session.
@@ -138,10 +146,10 @@ impl SessionWriter {
         &mut self,
         from: usize,
         messages: &[Message],
-        state: &RunState,
+        run: &RunState,
     ) -> Result<(), SessionError> {
         let system = self.system.after_write(from, messages);
-        let state = self.omitted.stored_state(state.without_transcript());
+        let state = self.omitted.stored_state(run.without_transcript());
         let json = encode_state(&state, StateHeader { writer: Some(self.id), system }).map_err(
             |error| SessionError::InvalidWrite {
                 session: self.session.clone(),
@@ -149,6 +157,7 @@ impl SessionWriter {
             },
         )?;
         let write = SessionWrite::update(self.revision).messages(from, messages).state(&json);
+        let write = write.epoch(self.epoch).status(run.status(), run.failure.as_deref());
         let (store, session) = (self.store.as_ref(), self.session.as_str());
         self.revision = CatchPanic::new(|| store.save(session, write), store_panicked).await?;
         self.system = system;

@@ -84,13 +84,14 @@ impl Run {
         batch.origin = self.origin();
         batch.run_info = Some(self.run_info());
         batch.transcript = Some(state.turn.shared_transcript());
-        batch.cancellation = self.agent.cancellation.clone();
+        batch.cancellation = self.cancellation().cloned();
+        batch.permit = self.session.lease().map(|lease| lease.permit().clone());
         if let Some(steering) = &self.agent.steering {
             let session = self.session.name();
             let steering = steering.for_tools(state.run, session.as_deref());
             batch.extensions = std::mem::take(&mut batch.extensions).with(steering);
         }
-        batch.timeout = self.deadline(&self.agent).remaining();
+        batch.timeout = self.deadline().remaining();
         batch.is_run_deadline = batch.timeout.is_some();
         self.meter.set_allowance(state.turn.allowance());
         batch.usage_meter = Some(self.meter.clone());

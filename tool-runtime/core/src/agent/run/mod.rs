@@ -37,6 +37,7 @@ use tokio::time::Instant;
 
 pub(super) use abandoned::AbandonedRun;
 pub(super) use session::RunSession;
+pub(super) use steps::failure_code;
 
 use super::config::AgentConfig;
 use super::state::RunState;
@@ -300,6 +301,7 @@ impl Run {
             }
             Err(reason) => self.end(Err(reason)),
         }
+        self.session.release().await;
         None
     }
 
@@ -369,7 +371,6 @@ impl Run {
             steering.end_run(self.state.run);
         }
         self.emit_finished(ended.as_ref().err());
-        self.session.unlock();
         self.ended = Some(ended);
     }
 

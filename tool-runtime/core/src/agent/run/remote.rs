@@ -20,7 +20,7 @@ impl Run {
         calls: Vec<ToolCall>,
         batch: Batch,
     ) -> Vec<ToolExecution> {
-        let (origin, deadline) = (self.origin(), self.deadline(&self.agent));
+        let (origin, deadline) = (self.origin(), self.deadline());
         let dispatcher = &self.dispatcher;
         dispatcher.register_secrets(tools, calls.iter());
         for call in &calls {

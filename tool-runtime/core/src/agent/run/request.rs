@@ -48,7 +48,7 @@ impl Run {
         self.dispatcher.register_secrets(&tools, iter::empty());
         let config = Arc::clone(&self.agent);
         let agent = config.as_ref();
-        let deadline = self.deadline(agent);
+        let deadline = self.deadline();
         let dispatcher = &self.dispatcher;
         let offered =
             deadline.wait(select_tools(agent, &mut self.state.turn, dispatcher, &tools)).await?;

@@ -1,9 +1,11 @@
 //! The session that a run belongs to, if any: the place where its steps are saved.
 
+use std::sync::Arc;
+
 use super::abandoned::AbandonedRun;
 use crate::agent::StopReason;
 use crate::agent::persist::SessionWriter;
-use crate::agent::session::SessionLock;
+use crate::agent::session::{HeldLease, SessionHold};
 use crate::agent::state::RunState;
 
 /// The session of a run. By default, the run belongs to none, and nothing is saved.
@@ -13,21 +15,29 @@ pub(in crate::agent) struct RunSession {
     /// The unfinished run that this one replaces.
     abandoned: Option<AbandonedRun>,
     /// Keeps other runs of the session waiting until this one has ended.
-    lock: Option<SessionLock>,
+    hold: Option<SessionHold>,
 }
 
 impl RunSession {
     pub(in crate::agent) fn new(
         writer: SessionWriter,
         abandoned: Option<AbandonedRun>,
-        lock: SessionLock,
+        hold: SessionHold,
     ) -> Self {
-        Self { writer: Some(writer), abandoned, lock: Some(lock) }
+        let writer = writer.with_epoch(hold.epoch());
+        Self { writer: Some(writer), abandoned, hold: Some(hold) }
     }
 
     /// Lets the next run of the session begin.
-    pub(super) fn unlock(&mut self) {
-        self.lock = None;
+    pub(in crate::agent) async fn release(&mut self) {
+        if let Some(hold) = self.hold.take() {
+            hold.release().await;
+        }
+    }
+
+    /// Returns the lease of the session, until it is released.
+    pub(super) fn lease(&self) -> Option<&Arc<HeldLease>> {
+        self.hold.as_ref()?.lease()
     }
 
     /// Returns whether the run belongs to a session.
@@ -52,8 +62,11 @@ impl RunSession {
         }
     }
 
-    /// Saves the state.
+    /// Saves the state, unless another process may have acquired the session.
     pub(super) async fn save(&mut self, state: &RunState) -> Result<(), StopReason> {
+        if let Some(lease) = self.lease() {
+            lease.check()?;
+        }
         match &mut self.writer {
             Some(writer) => Ok(writer.save(state).await?),
             None => Ok(()),

@@ -4,7 +4,6 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{CompletedStep, Run};
-use crate::agent::config::AgentConfig;
 use crate::agent::deadline::RunDeadline;
 use crate::agent::outcome::stop_reason::stop_reason;
 use crate::agent::{Outcome, Step, StopReason, steering};
@@ -13,6 +12,13 @@ use crate::guard::BoxFuture;
 use crate::message::{ContentPart, Message, ToolCall, ToolResult};
 use crate::registry::Snapshot;
 use crate::span;
+
+/// Returns the code of a failure. A run that was cancelled, for example because the program ends, or
+/// whose store failed, was only interrupted.
+pub(in crate::agent) fn failure_code(reason: &StopReason) -> Option<String> {
+    let is_interruption = matches!(reason, StopReason::Cancelled | StopReason::Session(_));
+    (!is_interruption).then(|| reason.code().to_owned())
+}
 
 impl Run {
     /// Runs the next step. Returns `None` if the model has answered, which need not be the end of
@@ -25,6 +31,7 @@ impl Run {
             if is_first {
                 self.started = Some(Instant::now());
                 self.state.is_end_emitted = false;
+                self.state.failure = None;
                 self.emit_started();
             }
             // The usage of the calls of a step that was dropped.
@@ -45,6 +52,7 @@ impl Run {
                 // to save.
                 if !matches!(step, Ok(None) | Err(StopReason::AwaitingApproval(_))) {
                     self.state.is_end_emitted = step.is_err();
+                    self.state.failure = step.as_ref().err().and_then(failure_code);
                     self.save().await?;
                 }
                 self.dispatcher.release_ends(self.state.run);
@@ -148,6 +156,9 @@ impl Run {
         if self.agent.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled) {
             return Err(StopReason::Cancelled);
         }
+        if let Some(lease) = self.session.lease() {
+            lease.check()?;
+        }
         match self.agent.run_timeout.zip(self.started) {
             Some((limit, started)) if started.elapsed() >= limit => Err(StopReason::Timeout(limit)),
             _ => Ok(()),
@@ -178,11 +189,18 @@ impl Run {
         steering.drain(self.state.run, self.session.name().as_deref())
     }
 
-    pub(super) fn deadline<'a>(&self, agent: &'a AgentConfig) -> RunDeadline<'a> {
-        let limit = agent.run_timeout;
+    /// Returns the token that stops the run.
+    pub(super) fn cancellation(&self) -> Option<&CancellationToken> {
+        let lease = self.session.lease().map(|lease| lease.stop());
+        lease.or(self.agent.cancellation.as_ref())
+    }
+
+    pub(super) fn deadline(&self) -> RunDeadline {
+        let limit = self.agent.run_timeout;
         let deadline =
             self.started.zip(limit).and_then(|(started, limit)| started.checked_add(limit));
-        RunDeadline::new(agent.cancellation.as_ref(), deadline.zip(limit))
+        let lease = self.session.lease().cloned();
+        RunDeadline::new(lease, self.agent.cancellation.clone(), deadline.zip(limit))
     }
 
     /// Returns the tools that the model may call now: none if a value is extracted.

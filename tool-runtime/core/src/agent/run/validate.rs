@@ -54,7 +54,7 @@ impl Run {
         let ctx = RunContext::new(&origin, Some(&info))
             .with_transcript(self.turn().transcript())
             .with_extensions(extensions, extensions);
-        let deadline = self.deadline(&agent);
+        let deadline = self.deadline();
         for validator in &agent.answer_validators {
             let validate = || -> BoxFuture<'_, Result<(), Rejection>> {
                 let validation = validator.validate(answer, &ctx);

@@ -1,6 +1,6 @@
-//! Forks, renames and truncates a session.
+//! Forks, renames, truncates and deletes a session.
 
-use super::{Session, SessionError, SessionLock, SessionWrite};
+use super::{Session, SessionError, SessionHold, SessionWrite};
 use crate::agent::StopReason;
 use crate::agent::persist::{Truncated, store_panicked, truncate};
 use crate::guard::CatchPanic;
@@ -41,9 +41,10 @@ impl Session {
     /// ```
     pub async fn fork(&self, name: impl Into<String>, count: usize) -> Result<Self, SessionError> {
         let name = name.into();
-        let Truncated { revision, count, state } =
+        let Truncated { revision, count, state, status } =
             truncate(self.store.as_ref(), &self.name, count).await?;
         let write = SessionWrite::update(revision).messages(count, &[]).state(&state);
+        let write = write.status(status, None);
         let (store, session) = (self.store.as_ref(), self.name.as_str());
         CatchPanic::new(|| store.fork(session, &name, write), store_panicked).await?;
         Ok(Self { name, ..self.clone() })
@@ -82,13 +83,19 @@ impl Session {
     /// # }
     /// ```
     pub async fn truncate(&self, count: usize) -> Result<usize, SessionError> {
-        let _lock = self.lock_to_edit().await?;
-        let Truncated { revision, count, state } =
-            truncate(self.store.as_ref(), &self.name, count).await?;
-        let write = SessionWrite::update(revision).messages(count, &[]).state(&state);
+        let hold = self.hold_to_edit().await?;
         let (store, session) = (self.store.as_ref(), self.name.as_str());
-        CatchPanic::new(|| store.save(session, write), store_panicked).await?;
-        Ok(count)
+        let truncated = async {
+            let Truncated { revision, count, state, status } =
+                truncate(store, session, count).await?;
+            let write = SessionWrite::update(revision).messages(count, &[]).state(&state);
+            let write = write.status(status, None).epoch(hold.epoch());
+            CatchPanic::new(|| store.save(session, write), store_panicked).await?;
+            Ok(count)
+        };
+        let truncated = truncated.await;
+        hold.release().await;
+        truncated
     }
 
     /// Renames the session, and returns the session of the new name.
@@ -119,18 +126,50 @@ impl Session {
     /// ```
     pub async fn rename(&self, name: impl Into<String>) -> Result<Self, SessionError> {
         let name = name.into();
-        let _lock = self.lock_to_edit().await?;
-        let (store, session) = (self.store.as_ref(), self.name.as_str());
-        CatchPanic::new(|| store.rename(session, &name), store_panicked).await?;
-        Ok(Self { name, ..self.clone() })
+        let hold = self.hold_to_edit().await?;
+        let (store, session, epoch) = (self.store.as_ref(), self.name.as_str(), hold.epoch());
+        let renamed = CatchPanic::new(|| store.rename(session, &name, epoch), store_panicked).await;
+        hold.release().await;
+        renamed.map(|()| Self { name, ..self.clone() })
     }
 
-    /// Takes the lock of the session for a change without a run.
-    async fn lock_to_edit(&self) -> Result<SessionLock, SessionError> {
-        self.lock().await.map_err(|reason| match reason {
+    /// Deletes the session and its messages. Succeeds even if the session does not exist.
+    ///
+    /// A prompt to the session begins a new conversation of its name.
+    ///
+    /// # Errors
+    /// Returns [`Busy`](SessionError::Busy) if a run is in progress and the session [does not
+    /// wait](Self::fail_if_busy) for it, and [`Unavailable`](SessionError::Unavailable) if the
+    /// store can't be reached.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemorySessions;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+    /// let session = agent.session(MemorySessions::new(), "ada");
+    /// session.run("Hello").await?;
+    /// session.delete().await?;
+    /// assert!(session.messages().await?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn delete(&self) -> Result<(), SessionError> {
+        let hold = self.hold_to_edit().await?;
+        let (store, session, epoch) = (self.store.as_ref(), self.name.as_str(), hold.epoch());
+        let deleted = CatchPanic::new(|| store.delete(session, epoch), store_panicked).await;
+        hold.release().await;
+        deleted
+    }
+
+    /// Acquires the session for a change without a run.
+    async fn hold_to_edit(&self) -> Result<SessionHold, SessionError> {
+        self.hold(self.patience()).await.map_err(|reason| match reason {
             StopReason::Session(error) => error,
             // The agent was cancelled while the session waited.
-            _ => SessionError::Busy { session: self.name.clone() },
+            _ => self.busy(),
         })
     }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::hold::Patience;
 use super::{SessionError, SessionStore};
 use crate::agent::outcome::answer::stopped_at;
 use crate::agent::persist::{SessionWriter, decode_state, load, load_record};
@@ -19,8 +21,8 @@ use crate::message::Message;
 /// runs before it. The session saves the model's reply before its calls start, marks the calls as
 /// started, and saves each result on arrival. So the process may end at any moment.
 ///
-/// An unfinished run is continued with [`resume`](Self::resume), or abandoned by the next prompt. A
-/// call that was in flight when the process ended is made again if its tool is
+/// An unfinished run is continued with [`resume`](Self::resume), or abandoned by the next prompt,
+/// unless it [waits for decisions](Self::abandon_paused). A call that was in flight when the process ended is made again if its tool is
 /// [repeatable](crate::ToolDefinition::is_retry_safe). Any other call gets the result
 /// `TOOL_INDETERMINATE`, because it may or may not have run; an event reports that as the end of
 /// the call. The end of an abandoned run is emitted with its own id and the code `ABANDONED`.
@@ -48,15 +50,20 @@ use crate::message::Message;
 /// ```
 ///
 /// # Concurrent runs
-/// In one process, the runs of a session are executed one after the other: see
-/// [`fail_if_busy`](Self::fail_if_busy).
+/// The runs of a session are executed one after the other, in all processes that share its store:
+/// see [`fail_if_busy`](Self::fail_if_busy).
 #[derive(Clone)]
 pub struct Session {
     pub(super) agent: Agent,
     pub(super) store: Arc<dyn SessionStore>,
     pub(super) name: String,
     pub(super) fails_if_busy: bool,
+    pub(super) abandons_paused: bool,
+    pub(super) lease_lifetime: Duration,
 }
+
+/// The time after which a lease expires that is not renewed.
+const LEASE_LIFETIME: Duration = Duration::from_secs(30);
 
 impl Agent {
     /// Returns the session of this name in a store. The session is created by its first run.
@@ -80,6 +87,8 @@ impl Agent {
             store: Arc::new(store),
             name: name.into(),
             fails_if_busy: false,
+            abandons_paused: false,
+            lease_lifetime: LEASE_LIFETIME,
         }
     }
 }
@@ -177,9 +186,10 @@ impl Session {
     /// run is abandoned: its calls without a result are not run, and get a result that states this.
     ///
     /// # Errors
-    /// Returns the errors of [`Agent::run`](crate::Agent::run), and [`StopReason::Session`] if the
-    /// conversation can't be loaded or saved, if another writer has changed the session meanwhile,
-    /// or if it is [busy](Self::fail_if_busy).
+    /// Returns the errors of [`Agent::run`](crate::Agent::run);
+    /// [`StopReason::PromptRefused`] if a paused run [waits for decisions](Self::abandon_paused);
+    /// and [`StopReason::Session`] if the conversation can't be loaded or saved, if the session is
+    /// [busy](Self::fail_if_busy), or if the run loses its lease.
     ///
     /// # Panics
     /// Panics where [`Agent::run`](crate::Agent::run) does.
@@ -207,7 +217,8 @@ impl Session {
     /// in-flight calls. What was saved by then can be [resumed](Self::resume).
     ///
     /// # Errors
-    /// Returns [`StopReason::Session`] if the conversation can't be loaded.
+    /// Returns [`StopReason::Session`] if the conversation can't be loaded, and
+    /// [`StopReason::PromptRefused`] if a paused run [waits for decisions](Self::abandon_paused).
     ///
     /// ```
     /// use tool_runtime::agent::session::MemorySessions;
@@ -284,9 +295,15 @@ impl Session {
     /// # }
     /// ```
     pub async fn start(&self, prompt: impl Into<Prompt>) -> Result<Run, Stopped> {
-        let lock = self.lock().await.map_err(not_started)?;
-        let (state, writer, abandoned) = self.continued(prompt.into()).await?;
-        Ok(self.begin(state, RunSession::new(writer, abandoned, lock)))
+        let hold = self.hold(self.patience()).await.map_err(not_started)?;
+        let (state, writer, abandoned) = match self.continued(prompt.into()).await {
+            Ok(continued) => continued,
+            Err(refused) => {
+                hold.release().await;
+                return Err(refused);
+            }
+        };
+        Ok(self.begin(state, RunSession::new(writer, abandoned, hold)))
     }
 
     /// Resumes the unfinished run of the session, under the agent's limits, as
@@ -297,27 +314,27 @@ impl Session {
     /// [extracts](Self::extract) a value is unfinished until it has the value, and [`Run::extract`]
     /// continues to it.
     ///
-    /// Also returns `None` if the limits of the agent allow no further step. An agent with higher
-    /// limits resumes such a run.
+    /// Also returns `None` if the run [failed](super::SessionStatus::Failed): it stopped with an error
+    /// other than a cancellation. [`resume_failed`](Self::resume_failed) continues such a run, and
+    /// the next prompt begins another one.
     ///
     /// If calls await approval, the run pauses for them again; pass the decisions to
     /// [`resume_with`](Self::resume_with). A [`Paused`] that was stored before stays valid, if this
     /// agent has the same limits as the one that paused the run.
     ///
     /// # Concurrent runs
-    /// Resuming waits until a [run of this process](Self::fail_if_busy) has ended. It does not wait
-    /// for other processes: if another process still executes the run, this process takes it over.
-    /// Then the next write decides. The process that writes second is refused, because the revision
-    /// on which it builds is no longer current. Its run stops with
-    /// [`Conflict`](SessionError::Conflict) before it makes another call or request. Its in-flight
-    /// work completes and is not saved: a model request may be charged although its reply is
-    /// discarded, and a repeatable call may run in both processes at the same time.
+    /// Resuming waits until a [run of this process](Self::fail_if_busy) has ended. If another process
+    /// holds the [lease](SessionStore::acquire) of the session, it waits for 30 seconds at most: as
+    /// long as the lease of a process that was killed may last. With SQLite, such a lease ends with
+    /// its process. [`resume_now`](Self::resume_now) does not wait.
     ///
-    /// To prevent that, resume a session only after the other process has ended, or under a lock
-    /// that the processes share, held for as long as a run lasts.
+    /// If a process loses its lease, for example because it was suspended, its run starts neither a
+    /// call nor a request from then on, and stops with [`LeaseLost`](SessionError::LeaseLost). What
+    /// was in flight is cancelled; a repeatable call among it may run again under the new owner.
     ///
     /// # Errors
-    /// Returns [`StopReason::Session`] if the conversation can't be loaded.
+    /// Returns [`StopReason::Session`] if the conversation can't be loaded, and with
+    /// [`Busy`](SessionError::Busy) if another process still holds the lease.
     ///
     /// ```
     /// use tool_runtime::agent::session::MemorySessions;
@@ -349,10 +366,72 @@ impl Session {
     /// # }
     /// ```
     pub async fn resume(&self) -> Result<Option<Run>, Stopped> {
+        self.resume_within(Patience::Lifetime, |state| state.failure.is_none()).await
+    }
+
+    /// Resumes the unfinished run of the session as [`resume`](Self::resume) does, but does not wait
+    /// for the lease of another process.
+    ///
+    /// # Errors
+    /// Returns [`StopReason::Session`] with [`Busy`](SessionError::Busy), which names the owner, if
+    /// another process holds the lease, and the errors of [`resume`](Self::resume).
+    pub async fn resume_now(&self) -> Result<Option<Run>, Stopped> {
+        self.resume_within(Patience::None, |state| state.failure.is_none()).await
+    }
+
+    /// Resumes the last run of the session even if it [failed](super::SessionStatus::Failed), for example
+    /// by an agent with higher limits. Returns `None` if it needs no further step.
+    ///
+    /// # Errors
+    /// Returns the errors of [`resume`](Self::resume).
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemorySessions;
+    /// use tool_runtime::{Agent, ChatReply, ModelError, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let model = ScriptedModel::new([ChatReply::default(), ChatReply::text("Hi!")]);
+    /// let session = Agent::new(model, Tools::new()).session(MemorySessions::new(), "ada");
+    /// let stopped = session.run("Hello").await.unwrap_err();
+    /// assert_eq!(stopped.reason.code(), "EMPTY_REPLY");
+    ///
+    /// assert!(session.resume().await?.is_none());
+    /// let run = session.resume_failed().await?.ok_or("the prompt has no answer")?;
+    /// assert_eq!(run.finish().await?.text, "Hi!");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn resume_failed(&self) -> Result<Option<Run>, Stopped> {
+        self.resume_within(Patience::Lifetime, |_| true).await
+    }
+
+    async fn resume_within(
+        &self,
+        patience: Patience,
+        is_wanted: impl Fn(&RunState) -> bool,
+    ) -> Result<Option<Run>, Stopped> {
         let lock = self.lock().await.map_err(not_started)?;
+        // A lease takes two writes, and most sessions have no run to resume.
+        if self.load_unfinished(&is_wanted).await?.is_none() {
+            return Ok(None);
+        }
+        let hold = self.hold_locked(lock, patience).await.map_err(not_started)?;
+        let Some((state, writer)) = self.load_unfinished(&is_wanted).await? else {
+            hold.release().await;
+            return Ok(None);
+        };
+        Ok(Some(self.begin(state, RunSession::new(writer, None, hold))))
+    }
+
+    /// Loads the unfinished run of the session, if there is one and it is wanted.
+    async fn load_unfinished(
+        &self,
+        is_wanted: impl Fn(&RunState) -> bool,
+    ) -> Result<Option<(RunState, SessionWriter)>, Stopped> {
         let Some((state, writer)) = self.load().await.map_err(not_loaded)? else { return Ok(None) };
         let (state, writer) = self.resumed(state, writer);
-        Ok(state.is_unfinished().then(|| self.begin(state, RunSession::new(writer, None, lock))))
+        Ok((state.is_unfinished() && is_wanted(&state)).then_some((state, writer)))
     }
 
     /// Resumes a paused run with the decisions on its pending calls.
@@ -364,9 +443,7 @@ impl Session {
     /// # Errors
     /// Returns [`StopReason::Session`] if the conversation can't be loaded, and with
     /// [`StaleDecision`](SessionError::StaleDecision) if the run was resumed with decisions before,
-    /// belongs to another session, or another prompt has abandoned it. If two calls of this method
-    /// return a run, because neither run had written yet, the run that writes second stops with
-    /// [`Conflict`](SessionError::Conflict) before it makes a call.
+    /// belongs to another session, or another prompt has abandoned it.
     ///
     /// ```
     /// use tool_runtime::agent::session::MemorySessions;
@@ -395,13 +472,13 @@ impl Session {
     /// # }
     /// ```
     pub async fn resume_with(&self, paused: Paused) -> Result<Run, Stopped> {
-        let lock = self.lock().await.map_err(not_started)?;
+        let hold = self.hold(self.patience()).await.map_err(not_started)?;
         let (state, writer) = match self.load().await.map_err(not_loaded)? {
             Some((state, writer)) if state.is_paused_at(&paused) => (state.decided(paused), writer),
             loaded => return Err(self.stale_decision(loaded.map(|(state, _)| state), paused)),
         };
         let (state, writer) = self.resumed(state, writer);
-        Ok(self.begin(state, RunSession::new(writer, None, lock)))
+        Ok(self.begin(state, RunSession::new(writer, None, hold)))
     }
 
     fn begin(&self, state: RunState, session: RunSession) -> Run {
@@ -433,6 +510,12 @@ impl Session {
             let writer = SessionWriter::new(Arc::clone(&self.store), &self.name, 0, 0);
             return Ok((self.agent.config.first_state(prompt), writer, None));
         };
+        if state.is_paused()
+            && !self.abandons_paused
+            && let Some(paused) = state.clone().into_paused(&self.name)
+        {
+            return Err(stopped_at(StopReason::PromptRefused(Box::new(paused)), state));
+        }
         let stored = state.turn.shared_transcript();
         let (mut state, mut writer) = self.resumed(state, writer);
         let abandoned = AbandonedRun::take_from(&mut state, &self.agent.config);

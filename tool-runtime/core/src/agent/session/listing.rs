@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use super::SessionStatus;
+
 /// Query for the sessions to list: all of them, those whose names have a prefix, or one page.
 ///
 /// ```
@@ -30,6 +32,8 @@ pub struct SessionQuery<'q> {
     pub prefix: &'q str,
     /// The name after which the page begins: the last one of the page before it.
     pub after: Option<&'q str>,
+    /// The status of the sessions. `None` selects all of them.
+    pub status: Option<SessionStatus>,
     /// The maximum number of sessions to return. `None` is no limit.
     pub limit: Option<usize>,
 }
@@ -37,7 +41,7 @@ pub struct SessionQuery<'q> {
 impl<'q> SessionQuery<'q> {
     /// Creates a query for all sessions.
     pub fn all() -> Self {
-        Self { prefix: "", after: None, limit: None }
+        Self { prefix: "", after: None, status: None, limit: None }
     }
 
     /// Selects the sessions whose names begin with `prefix`.
@@ -52,24 +56,34 @@ impl<'q> SessionQuery<'q> {
         Self { after: Some(session), ..self }
     }
 
+    /// Selects the sessions that have this status now.
+    #[must_use]
+    pub fn status(self, status: impl Into<Option<SessionStatus>>) -> Self {
+        Self { status: status.into(), ..self }
+    }
+
     /// Limits the number of sessions to return.
     #[must_use]
     pub fn limit(self, limit: impl Into<Option<usize>>) -> Self {
         Self { limit: limit.into(), ..self }
     }
 
-    /// Returns whether the query selects this name, apart from the limit. For implementations of
+    /// Returns whether the query selects a session of this name with this
+    /// [listed](SessionStatus::listed) status, apart from the limit. For implementations of
     /// [`SessionStore::list`](super::SessionStore::list).
     ///
     /// ```
-    /// use tool_runtime::agent::session::SessionQuery;
+    /// use tool_runtime::agent::session::{SessionQuery, SessionStatus};
     ///
-    /// let query = SessionQuery::all().prefix("a").after("ab");
-    /// let selected = ["aa", "ab", "ac", "b"].map(|name| query.matches(name));
-    /// assert_eq!(selected, [false, false, true, false]);
+    /// let query = SessionQuery::all().prefix("a").after("ab").status(SessionStatus::Idle);
+    /// let idle = ["aa", "ab", "ac", "b"].map(|name| query.matches(name, SessionStatus::Idle));
+    /// assert_eq!(idle, [false, false, true, false]);
+    /// assert!(!query.matches("ac", SessionStatus::Paused));
     /// ```
-    pub fn matches(&self, session: &str) -> bool {
-        session.starts_with(self.prefix) && self.after.is_none_or(|after| session > after)
+    pub fn matches(&self, session: &str, status: SessionStatus) -> bool {
+        session.starts_with(self.prefix)
+            && self.after.is_none_or(|after| session > after)
+            && self.status.is_none_or(|selected| status == selected)
     }
 }
 
@@ -105,10 +119,15 @@ pub struct SessionInfo {
     pub revision: u64,
     /// The time of the last write.
     pub saved_at: SystemTime,
+    /// What the session waits for.
+    pub status: SessionStatus,
+    /// The [code](crate::StopReason::code) with which the last run stopped, if it has
+    /// [failed](SessionStatus::Failed).
+    pub failure: Option<String>,
 }
 
 impl SessionInfo {
-    /// Creates the entry of a session.
+    /// Creates the entry of an idle session.
     ///
     /// ```
     /// use std::time::UNIX_EPOCH;
@@ -124,6 +143,13 @@ impl SessionInfo {
         revision: u64,
         saved_at: SystemTime,
     ) -> Self {
-        Self { session: session.into(), message_count, revision, saved_at }
+        let (status, failure) = (SessionStatus::Idle, None);
+        Self { session: session.into(), message_count, revision, saved_at, status, failure }
+    }
+
+    /// Sets the status, and the code of the failure if there is one.
+    #[must_use]
+    pub fn status(self, status: SessionStatus, failure: Option<String>) -> Self {
+        Self { status, failure, ..self }
     }
 }

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
+use super::SessionOwner;
+
 type Locks = HashMap<String, Arc<AsyncMutex<()>>>;
 
 /// Locks that let one run at a time work on a session of this process.
@@ -13,8 +15,8 @@ type Locks = HashMap<String, Arc<AsyncMutex<()>>>;
 /// A [store](super::SessionStore::locks) holds them, and a [`Session`](super::Session) takes the
 /// lock for each of its runs. Only sessions that are locked or waited for take memory.
 ///
-/// If several processes serve the same sessions, use a lock that they share, such as an advisory
-/// lock of a database.
+/// Among processes, [leases](super::SessionStore::acquire) do the same: the locks of a store are
+/// their [owner](Self::owner).
 ///
 /// ```
 /// use tool_runtime::agent::session::SessionLocks;
@@ -28,8 +30,13 @@ type Locks = HashMap<String, Arc<AsyncMutex<()>>>;
 /// assert!(locks.try_lock("ada").is_some());
 /// # }
 /// ```
-#[derive(Clone, Default)]
-pub struct SessionLocks(Arc<Mutex<Locks>>);
+#[derive(Clone)]
+pub struct SessionLocks(Arc<OwnedLocks>);
+
+struct OwnedLocks {
+    owner: SessionOwner,
+    locks: Mutex<Locks>,
+}
 
 impl SessionLocks {
     /// Creates locks for the sessions of one store.
@@ -44,7 +51,13 @@ impl SessionLocks {
     /// assert!(lock.is_some() && other.try_lock("ada").is_none());
     /// ```
     pub fn new() -> Self {
-        Self::default()
+        let (owner, locks) = (SessionOwner::random(), Mutex::default());
+        Self(Arc::new(OwnedLocks { owner, locks }))
+    }
+
+    /// Returns the owner that acquires the leases of the sessions.
+    pub fn owner(&self) -> &SessionOwner {
+        &self.0.owner
     }
 
     /// Waits until no other request holds the lock of this session. Requests get the lock in the
@@ -54,15 +67,12 @@ impl SessionLocks {
     /// Dropping the future gives up the place in the queue.
     ///
     /// ```
-    /// use tool_runtime::agent::session::{MemorySessions, SessionStore};
+    /// use tool_runtime::agent::session::SessionLocks;
     ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_runtime::agent::session::SessionError> {
-    /// let store = MemorySessions::new();
-    /// let lock = store.locks().lock("ada").await;
-    /// store.delete("ada").await?; // while no run is in progress
-    /// drop(lock);
-    /// # Ok(())
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let locks = SessionLocks::new();
+    /// let lock = locks.lock("ada").await; // no run of this process is in progress
+    /// assert_eq!(lock.session(), "ada");
     /// # }
     /// ```
     pub async fn lock(&self, session: impl Into<String>) -> SessionLock {
@@ -105,7 +115,13 @@ impl SessionLocks {
     }
 
     fn entries(&self) -> MutexGuard<'_, Locks> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.locks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for SessionLocks {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

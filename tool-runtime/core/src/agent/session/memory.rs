@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 
 use super::{
-    SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery, SessionRecord,
-    SessionStore, SessionWrite,
+    MemoryLeases, SessionError, SessionInfo, SessionLocks, SessionOwner, SessionPart, SessionQuery,
+    SessionRecord, SessionStatus, SessionStore, SessionWrite,
 };
 
 /// A session store in memory, which lasts as long as the process. Clones share their sessions.
@@ -30,14 +30,22 @@ use super::{
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct MemorySessions {
-    sessions: Arc<Mutex<BTreeMap<String, StoredSession>>>,
+    stored: Arc<Mutex<Stored>>,
     locks: SessionLocks,
+}
+
+#[derive(Debug, Default)]
+struct Stored {
+    sessions: BTreeMap<String, StoredSession>,
+    leases: MemoryLeases,
 }
 
 #[derive(Debug)]
 struct StoredSession {
     record: SessionRecord,
     saved_at: SystemTime,
+    status: SessionStatus,
+    failure: Option<String>,
 }
 
 impl MemorySessions {
@@ -59,15 +67,15 @@ impl MemorySessions {
         Self::default()
     }
 
-    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, StoredSession>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stored(&self) -> MutexGuard<'_, Stored> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[async_trait]
 impl SessionStore for MemorySessions {
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-        Ok(self.sessions().get(session).map(|entry| entry.record.clone()))
+        Ok(self.stored().sessions.get(session).map(|entry| entry.record.clone()))
     }
 
     async fn load_range(
@@ -75,8 +83,10 @@ impl SessionStore for MemorySessions {
         session: &str,
         range: Range<usize>,
     ) -> Result<Option<SessionPart>, SessionError> {
-        let sessions = self.sessions();
-        let Some(StoredSession { record, .. }) = sessions.get(session) else { return Ok(None) };
+        let stored = self.stored();
+        let Some(StoredSession { record, .. }) = stored.sessions.get(session) else {
+            return Ok(None);
+        };
         let SessionRecord { messages, state, revision } = record;
         let end = range.end.min(messages.len());
         let from = range.start.min(end);
@@ -85,51 +95,99 @@ impl SessionStore for MemorySessions {
     }
 
     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
-        let mut sessions = self.sessions();
+        let mut stored = self.stored();
+        let Stored { sessions, leases } = &mut *stored;
+        leases.check(session, write.epoch)?;
         let found = sessions.get(session).map(|entry| &entry.record);
         let (found, count) = found.map_or((0, 0), |it| (it.revision, it.messages.len()));
         let revision = write.check(session, found, count)?;
         let new = || StoredSession {
             record: SessionRecord::new(Vec::new(), "", 0),
             saved_at: SystemTime::now(),
+            status: write.status,
+            failure: None,
         };
-        let StoredSession { record, saved_at } =
+        let StoredSession { record, saved_at, status, failure } =
             sessions.entry(session.to_owned()).or_insert_with(new);
         record.messages.truncate(write.from);
         record.messages.extend_from_slice(write.messages);
         write.state.clone_into(&mut record.state);
         record.revision = revision;
         *saved_at = SystemTime::now();
+        *status = write.status;
+        *failure = write.failure.map(str::to_owned);
         Ok(revision)
     }
 
     async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-        let sessions = self.sessions();
+        let stored = self.stored();
         let start = query.after.map_or(query.prefix, |after| after.max(query.prefix));
-        let found = sessions
+        let found = stored
+            .sessions
             .range::<str, _>((Bound::Included(start), Bound::Unbounded))
             .take_while(|(session, _)| session.starts_with(query.prefix))
-            .filter(|(session, _)| query.matches(session))
+            .map(|(session, it)| (session, it, it.status.listed(stored.leases.is_live(session))))
+            .filter(|(session, _, status)| query.matches(session, *status))
             .take(query.limit.unwrap_or(usize::MAX));
-        let listed = found.map(|(session, StoredSession { record, saved_at })| {
+        let listed = found.map(|(session, stored, status)| {
+            let StoredSession { record, saved_at, failure, .. } = stored;
             SessionInfo::new(session, record.messages.len(), record.revision, *saved_at)
+                .status(status, failure.clone())
         });
         Ok(listed.collect())
     }
 
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-        let mut sessions = self.sessions();
-        if session != to && sessions.contains_key(to) && sessions.contains_key(session) {
+    async fn rename(
+        &self,
+        session: &str,
+        to: &str,
+        epoch: Option<u64>,
+    ) -> Result<(), SessionError> {
+        let mut stored = self.stored();
+        let Stored { sessions, leases } = &mut *stored;
+        leases.check(session, epoch)?;
+        if !sessions.contains_key(session) {
+            return Err(SessionError::NotFound { session: session.to_owned() });
+        }
+        if session == to {
+            return Ok(());
+        }
+        leases.check(to, None)?;
+        if sessions.contains_key(to) {
             return Err(SessionError::AlreadyExists { session: to.to_owned() });
         }
-        let not_found = || SessionError::NotFound { session: session.to_owned() };
-        let renamed = sessions.remove(session).ok_or_else(not_found)?;
-        sessions.insert(to.to_owned(), renamed);
+        let renamed = sessions.remove(session);
+        sessions.extend(renamed.map(|it| (to.to_owned(), it)));
         Ok(())
     }
 
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        self.sessions().remove(session);
+    async fn delete(&self, session: &str, epoch: Option<u64>) -> Result<(), SessionError> {
+        let mut stored = self.stored();
+        stored.leases.check(session, epoch)?;
+        stored.sessions.remove(session);
+        Ok(())
+    }
+
+    async fn acquire(
+        &self,
+        session: &str,
+        owner: &SessionOwner,
+        lifetime: Duration,
+    ) -> Result<u64, SessionError> {
+        self.stored().leases.acquire(session, owner, lifetime)
+    }
+
+    async fn renew(
+        &self,
+        session: &str,
+        epoch: u64,
+        lifetime: Duration,
+    ) -> Result<(), SessionError> {
+        self.stored().leases.renew(session, epoch, lifetime)
+    }
+
+    async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError> {
+        self.stored().leases.release(session, epoch);
         Ok(())
     }
 

@@ -7,28 +7,38 @@
 //! 3. `store.rs`: a [`SessionStore`] keeps the messages of a conversation in their order and,
 //!    beside them, one opaque text that only the loop reads. It knows nothing of runs.
 //!
-//! `concurrent.rs` and `locks.rs` order the runs of one process; `edit.rs` forks, renames and
-//! truncates a session; `record.rs` and `listing.rs` are the values that a store takes and returns.
+//! `hold.rs` acquires a session for a run: `concurrent.rs` and `locks.rs` order the runs of one
+//! process, and `lease.rs` lets one process at a time run it. `edit.rs` forks, renames, truncates
+//! and deletes a session; `record.rs`, `status.rs` and `listing.rs` are the values that a store takes
+//! and returns.
 //!
 //! # Invariants
 //! - What a store has acknowledged survives the end of the process.
 //! - Each write builds on a revision. If another writer was first, the write is refused as a whole.
+//! - A session has one owner at a time. A run whose lease may have passed to another owner starts
+//!   neither a call nor a request, and writes nothing.
 //!
 //! The crate `tool-conformance` tests a store against these promises.
 
 mod concurrent;
 mod edit;
 mod handle;
+mod hold;
+mod lease;
 mod listing;
 mod locks;
 mod memory;
 mod record;
+mod status;
 mod store;
 
 pub use crate::errors::SessionError;
 pub use handle::Session;
+pub(super) use hold::{HeldLease, SessionHold};
+pub use lease::{MemoryLeases, SessionLease, SessionOwner};
 pub use listing::{SessionInfo, SessionQuery};
 pub use locks::{SessionLock, SessionLocks};
 pub use memory::MemorySessions;
 pub use record::{SessionPart, SessionRecord, SessionWrite};
+pub use status::SessionStatus;
 pub use store::SessionStore;

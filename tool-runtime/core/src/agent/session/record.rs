@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::SessionError;
+use super::{SessionError, SessionStatus};
 use crate::message::Message;
 
 /// The stored record of a session: its messages, the opaque state and the revision.
@@ -119,6 +119,15 @@ pub struct SessionWrite<'a> {
     pub messages: &'a [Message],
     /// The state to store, which replaces the earlier one.
     pub state: &'a str,
+    /// What the session waits for after the write.
+    pub status: SessionStatus,
+    /// The [code](crate::StopReason::code) with which the run stopped, if the session has
+    /// [failed](SessionStatus::Failed).
+    pub failure: Option<&'a str>,
+    /// The epoch of the lease under which the session is changed: that of
+    /// [`acquire`](super::SessionStore::acquire). Without one, the write is refused while the
+    /// session is leased.
+    pub epoch: Option<u64>,
 }
 
 impl<'a> SessionWrite<'a> {
@@ -129,7 +138,8 @@ impl<'a> SessionWrite<'a> {
 
     /// Starts a write that builds on this revision.
     pub fn update(revision: u64) -> Self {
-        Self { revision, from: 0, messages: &[], state: "" }
+        let (status, failure, epoch) = (SessionStatus::Idle, None, None);
+        Self { revision, from: 0, messages: &[], state: "", status, failure, epoch }
     }
 
     /// Replaces the messages from this index on.
@@ -145,6 +155,18 @@ impl<'a> SessionWrite<'a> {
     pub fn state(mut self, state: &'a str) -> Self {
         self.state = state;
         self
+    }
+
+    /// Sets the status, and the code of the failure if there is one.
+    #[must_use]
+    pub fn status(self, status: SessionStatus, failure: Option<&'a str>) -> Self {
+        Self { status, failure, ..self }
+    }
+
+    /// Names the epoch of the lease of the session.
+    #[must_use]
+    pub fn epoch(self, epoch: impl Into<Option<u64>>) -> Self {
+        Self { epoch: epoch.into(), ..self }
     }
 
     /// Checks the write against the stored record, and returns the new revision. For

@@ -3,11 +3,13 @@
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
 use super::{
-    SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery, SessionRecord, SessionWrite,
+    SessionError, SessionInfo, SessionLocks, SessionOwner, SessionPart, SessionQuery,
+    SessionRecord, SessionWrite,
 };
 
 /// Storage backend for sessions.
@@ -41,74 +43,124 @@ use super::{
 /// ```
 ///
 /// # Implementing a store
-/// Put the impl under `#[async_trait]`, which this crate re-exports. [`SessionWrite::check`]
-/// decides whether a write is valid, and returns the new revision. Hold a lock, or a transaction,
-/// from reading the revision until the write is complete. Test the store with the crate
-/// `tool-conformance`.
+/// Put the impl under `#[async_trait]`, which this crate re-exports.
+/// [`SessionLease::check_write`](super::SessionLease::check_write) decides whether a session may be
+/// changed, and [`SessionWrite::check`] whether a write is valid, and returns the new revision. Hold
+/// a lock, or a transaction, from reading the lease and the revision until the write is complete.
+/// Test the store with the crate `tool-conformance`.
 ///
 /// The provided methods load whole records. Override [`load_range`](Self::load_range) in a store
 /// that can read a part of a session: the cost of a run then no longer grows with the conversation.
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use std::time::SystemTime;
+/// use std::time::{Duration, SystemTime};
 ///
 /// use tokio::sync::Mutex;
 /// use tool_runtime::agent::session::{
-///     SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord, SessionStore,
-///     SessionWrite,
+///     MemoryLeases, SessionError, SessionInfo, SessionLocks, SessionOwner, SessionQuery,
+///     SessionRecord, SessionStore, SessionWrite,
 /// };
 /// use tool_runtime::async_trait;
 ///
 /// #[derive(Debug, Default)]
 /// struct MyStore {
-///     sessions: Mutex<BTreeMap<String, (SessionRecord, SystemTime)>>,
+///     sessions: Mutex<Sessions>,
 ///     locks: SessionLocks,
+/// }
+///
+/// #[derive(Debug, Default)]
+/// struct Sessions {
+///     all: BTreeMap<String, (SessionRecord, SessionInfo)>,
+///     leases: MemoryLeases,
 /// }
 ///
 /// #[async_trait]
 /// impl SessionStore for MyStore {
 ///     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-///         Ok(self.sessions.lock().await.get(session).map(|(record, _)| record.clone()))
+///         Ok(self.sessions.lock().await.all.get(session).map(|(record, _)| record.clone()))
 ///     }
 ///
 ///     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
-///         let mut all = self.sessions.lock().await;
+///         let Sessions { all, leases } = &mut *self.sessions.lock().await;
+///         leases.check(session, write.epoch)?;
 ///         let found = all.get(session).map_or((0, 0), |(it, _)| (it.revision, it.messages.len()));
 ///         let revision = write.check(session, found.0, found.1)?;
 ///         let mut messages = all.remove(session).map(|(it, _)| it.messages).unwrap_or_default();
 ///         messages.truncate(write.from);
 ///         messages.extend_from_slice(write.messages);
 ///         let record = SessionRecord::new(messages, write.state, revision);
-///         all.insert(session.to_owned(), (record, SystemTime::now()));
+///         let info =
+///             SessionInfo::new(session, record.messages.len(), revision, SystemTime::now())
+///                 .status(write.status, write.failure.map(str::to_owned));
+///         all.insert(session.to_owned(), (record, info));
 ///         Ok(revision)
 ///     }
 ///
 ///     async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-///         let all = self.sessions.lock().await;
-///         let found = all.iter().filter(|(name, _)| query.matches(name));
-///         let found = found.take(query.limit.unwrap_or(usize::MAX));
-///         let listed = found.map(|(name, (record, saved_at))| {
-///             SessionInfo::new(name, record.messages.len(), record.revision, *saved_at)
+///         let Sessions { all, leases } = &*self.sessions.lock().await;
+///         let listed = all.values().map(|(_, info)| {
+///             let mut info = info.clone();
+///             // Only now, since a lease may have expired meanwhile.
+///             info.status = info.status.listed(leases.is_live(&info.session));
+///             info
 ///         });
-///         Ok(listed.collect())
+///         let found = listed.filter(|info| query.matches(&info.session, info.status));
+///         Ok(found.take(query.limit.unwrap_or(usize::MAX)).collect())
 ///     }
 ///
-///     async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-///         let mut all = self.sessions.lock().await;
+///     async fn rename(
+///         &self,
+///         session: &str,
+///         to: &str,
+///         epoch: Option<u64>,
+///     ) -> Result<(), SessionError> {
+///         let Sessions { all, leases } = &mut *self.sessions.lock().await;
+///         leases.check(session, epoch)?;
 ///         if !all.contains_key(session) {
 ///             return Err(SessionError::NotFound { session: session.to_owned() });
 ///         }
-///         if session != to && all.contains_key(to) {
+///         if session == to {
+///             return Ok(());
+///         }
+///         leases.check(to, None)?;
+///         if all.contains_key(to) {
 ///             return Err(SessionError::AlreadyExists { session: to.to_owned() });
 ///         }
-///         let renamed = all.remove(session);
-///         all.extend(renamed.map(|it| (to.to_owned(), it)));
+///         if let Some((record, mut info)) = all.remove(session) {
+///             info.session = to.to_owned();
+///             all.insert(to.to_owned(), (record, info));
+///         }
 ///         Ok(())
 ///     }
 ///
-///     async fn delete(&self, session: &str) -> Result<(), SessionError> {
-///         self.sessions.lock().await.remove(session);
+///     async fn delete(&self, session: &str, epoch: Option<u64>) -> Result<(), SessionError> {
+///         let Sessions { all, leases } = &mut *self.sessions.lock().await;
+///         leases.check(session, epoch)?;
+///         all.remove(session);
+///         Ok(())
+///     }
+///
+///     async fn acquire(
+///         &self,
+///         session: &str,
+///         owner: &SessionOwner,
+///         lifetime: Duration,
+///     ) -> Result<u64, SessionError> {
+///         self.sessions.lock().await.leases.acquire(session, owner, lifetime)
+///     }
+///
+///     async fn renew(
+///         &self,
+///         session: &str,
+///         epoch: u64,
+///         lifetime: Duration,
+///     ) -> Result<(), SessionError> {
+///         self.sessions.lock().await.leases.renew(session, epoch, lifetime)
+///     }
+///
+///     async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError> {
+///         self.sessions.lock().await.leases.release(session, epoch);
 ///         Ok(())
 ///     }
 ///
@@ -183,7 +235,9 @@ pub trait SessionStore: Send + Sync + Debug {
     ///
     /// # Errors
     /// Returns [`Conflict`](SessionError::Conflict) if the session is at another revision,
-    /// [`InvalidWrite`](SessionError::InvalidWrite) if the write does not fit the record, and
+    /// [`InvalidWrite`](SessionError::InvalidWrite) if the write does not fit the record,
+    /// [`LeaseLost`](SessionError::LeaseLost) if the session has no lease of the epoch of the write,
+    /// [`Busy`](SessionError::Busy) if the write has no epoch and the session is leased, and
     /// [`Unavailable`](SessionError::Unavailable) if the store can't be reached: then the write may
     /// have been done.
     ///
@@ -195,8 +249,8 @@ pub trait SessionStore: Send + Sync + Debug {
     ///
     /// The write has the revision of the session. The copy contains the messages of the session
     /// before [`from`](SessionWrite::from), the messages of the write, and the state of the write.
-    /// The session itself stays unchanged. The provided method loads the messages and saves them
-    /// again.
+    /// The session itself stays unchanged, and may be leased by anyone: the epoch of the write is
+    /// that of a lease of the copy. The provided method loads the messages and saves them again.
     ///
     /// [`Session::fork`](super::Session::fork) chooses a write that leaves no call without a
     /// result.
@@ -234,6 +288,7 @@ pub trait SessionStore: Send + Sync + Debug {
         let mut messages = part.map(|part| part.messages).unwrap_or_default();
         messages.extend_from_slice(write.messages);
         let copy = SessionWrite::create().messages(0, &messages).state(write.state);
+        let copy = copy.epoch(write.epoch);
         match self.save(to, copy).await {
             Err(SessionError::Conflict { session, .. }) => {
                 Err(SessionError::AlreadyExists { session })
@@ -250,19 +305,88 @@ pub trait SessionStore: Send + Sync + Debug {
 
     /// Renames a session, which keeps its revision. Has no effect if both names are equal.
     ///
-    /// A run that is in progress under the old name stops with a conflict at its next write.
+    /// `epoch` is that of the lease of the session, which stays with the old name.
     ///
     /// # Errors
     /// Returns [`NotFound`](SessionError::NotFound) if the session does not exist,
-    /// [`AlreadyExists`](SessionError::AlreadyExists) if there is a session of the new name, and
+    /// [`AlreadyExists`](SessionError::AlreadyExists) if there is a session of the new name,
+    /// [`LeaseLost`](SessionError::LeaseLost) if the session has no lease of this epoch,
+    /// [`Busy`](SessionError::Busy) if the new name is leased, or the session without an epoch, and
     /// [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
-    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError>;
+    async fn rename(&self, session: &str, to: &str, epoch: Option<u64>)
+    -> Result<(), SessionError>;
 
     /// Deletes a session and its messages. Succeeds even if the session does not exist.
     ///
+    /// `epoch` is that of the lease of the session, which stays.
+    /// [`Session::delete`](super::Session::delete) acquires one.
+    ///
+    /// # Errors
+    /// Returns [`LeaseLost`](SessionError::LeaseLost) if the session has no lease of this epoch,
+    /// [`Busy`](SessionError::Busy) if it is leased and `epoch` is `None`, and
+    /// [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
+    async fn delete(&self, session: &str, epoch: Option<u64>) -> Result<(), SessionError>;
+
+    /// Acquires the lease of a session for an owner, and returns its epoch.
+    ///
+    /// The session need not exist. An owner that has the lease already gets another one at once,
+    /// and its earlier epoch becomes invalid. A later epoch is higher than all earlier ones of the
+    /// session, also after the session or the lease was deleted. The owner lives as long as this
+    /// store, or one that shares its [locks](Self::locks): if the store can tell that an owner has
+    /// ended, its leases have ended with it.
+    ///
+    /// # Errors
+    /// Returns [`Busy`](SessionError::Busy) if another owner has a lease that has not expired, and
+    /// [`Unavailable`](SessionError::Unavailable) if the store can't be reached: then the lease may
+    /// have been acquired.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use tool_runtime::agent::session::{
+    ///     MemorySessions, SessionError, SessionOwner, SessionStore, SessionWrite,
+    /// };
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), SessionError> {
+    /// let store = MemorySessions::new();
+    /// let lifetime = Duration::from_secs(30);
+    /// let epoch = store.acquire("ada", store.locks().owner(), lifetime).await?;
+    ///
+    /// let other = store.acquire("ada", &SessionOwner::random(), lifetime).await;
+    /// assert!(matches!(other, Err(SessionError::Busy { .. })));
+    /// let without = store.save("ada", SessionWrite::create()).await;
+    /// assert!(matches!(without, Err(SessionError::Busy { .. })));
+    /// store.save("ada", SessionWrite::create().epoch(epoch)).await?;
+    /// store.release("ada", epoch).await
+    /// # }
+    /// ```
+    async fn acquire(
+        &self,
+        session: &str,
+        owner: &SessionOwner,
+        lifetime: Duration,
+    ) -> Result<u64, SessionError>;
+
+    /// Lets a lease expire after this time from now.
+    ///
+    /// A renewal does not wait for a write to the session, and writes do not wait for it.
+    ///
+    /// # Errors
+    /// Returns [`LeaseLost`](SessionError::LeaseLost) if the session has no lease of this epoch, and
+    /// [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
+    async fn renew(
+        &self,
+        session: &str,
+        epoch: u64,
+        lifetime: Duration,
+    ) -> Result<(), SessionError>;
+
+    /// Ends a lease. Has no effect if the session has no lease of this epoch.
+    ///
     /// # Errors
     /// Returns [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
-    async fn delete(&self, session: &str) -> Result<(), SessionError>;
+    async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError>;
 
     /// Returns the locks by which a session has at most one run at a time in this process.
     ///
@@ -315,12 +439,43 @@ macro_rules! forward {
                 self.as_ref().list(query).await
             }
 
-            async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
-                self.as_ref().rename(session, to).await
+            async fn rename(
+                &self,
+                session: &str,
+                to: &str,
+                epoch: Option<u64>,
+            ) -> Result<(), SessionError> {
+                self.as_ref().rename(session, to, epoch).await
             }
 
-            async fn delete(&self, session: &str) -> Result<(), SessionError> {
-                self.as_ref().delete(session).await
+            async fn delete(
+                &self,
+                session: &str,
+                epoch: Option<u64>,
+            ) -> Result<(), SessionError> {
+                self.as_ref().delete(session, epoch).await
+            }
+
+            async fn acquire(
+                &self,
+                session: &str,
+                owner: &SessionOwner,
+                lifetime: Duration,
+            ) -> Result<u64, SessionError> {
+                self.as_ref().acquire(session, owner, lifetime).await
+            }
+
+            async fn renew(
+                &self,
+                session: &str,
+                epoch: u64,
+                lifetime: Duration,
+            ) -> Result<(), SessionError> {
+                self.as_ref().renew(session, epoch, lifetime).await
+            }
+
+            async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError> {
+                self.as_ref().release(session, epoch).await
             }
 
             fn locks(&self) -> &SessionLocks {

@@ -19,7 +19,9 @@ pub(crate) async fn until_stopped<T>(
 ) -> Result<T, ToolError> {
     let BatchScope { cancellation, deadline, .. } = &batch.scope;
     // Check before the first poll: polling starts the tool.
-    if cancellation.as_ref().is_some_and(CancellationToken::is_cancelled) {
+    if cancellation.as_ref().is_some_and(CancellationToken::is_cancelled)
+        || batch.scope.permit.as_ref().is_some_and(|permit| !permit.is_valid())
+    {
         return Err(cancelled());
     }
     if deadline.is_some_and(|at| at <= Instant::now()) {

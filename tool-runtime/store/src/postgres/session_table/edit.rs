@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use deadpool_postgres::Pool;
 use tokio_postgres::types::ToSql;
 
+use super::lease;
 use super::row::{Lock, chain_before, find_locked};
 use super::save::{insert, write_rows};
 use crate::postgres::error::Failure;
@@ -47,17 +48,18 @@ async fn try_fork(
             None => Err(already_exists(to).into()),
         };
     };
+    lease::check(&transaction, to, copy.epoch).await?;
     let chain = chain_before(&transaction, session, source.as_ref(), copy.from).await?;
     let revision = SessionWrite::create().check(to, 0, 0)?;
     let chains = copy.chains(chain);
     let row = copy.row(id, revision, saved_at, chains.last().copied().unwrap_or(chain));
-    if let Some(SessionRow { id: source, .. }) = source {
+    if let Some(SessionRow { id: source, .. }) = &source {
         let messages = "INSERT INTO tool_messages (session, place, message, chain) \
                         SELECT $1, place, message, chain # $4 FROM tool_messages \
                         WHERE session = $2 AND place < $3";
         let messages = transaction.prepare_cached(messages).await?;
-        let rebind = checksum::in_session(source, id);
-        let values: [&(dyn ToSql + Sync); 4] = [&id, &source, &as_integer(copy.from), &rebind];
+        let rebind = checksum::in_session(*source, id);
+        let values: [&(dyn ToSql + Sync); 4] = [&id, source, &as_integer(copy.from), &rebind];
         transaction.execute(&messages, &values).await?;
     }
     write_rows(&transaction, copy, &row, &chains, 0).await?;
@@ -70,15 +72,17 @@ pub(in crate::postgres) async fn rename(
     pool: &Pool,
     session: &str,
     to: &str,
+    epoch: Option<u64>,
 ) -> Result<(), SessionError> {
     let attempted = Attempted::default();
-    retried(session, || try_rename(pool, session, to, &attempted)).await
+    retried(session, || try_rename(pool, session, to, epoch, &attempted)).await
 }
 
 async fn try_rename(
     pool: &Pool,
     session: &str,
     to: &str,
+    epoch: Option<u64>,
     attempted: &Attempted,
 ) -> Result<(), Failure> {
     let mut client = pool.get().await?;
@@ -90,13 +94,16 @@ async fn try_rename(
             None => Err(SessionError::NotFound { session: session.to_owned() }.into()),
         };
     };
+    lease::check(&transaction, session, epoch).await?;
     if session == to {
         return Ok(());
     }
+    lease::check(&transaction, to, None).await?;
     let renamed = SessionRow { checksum: row.checksum_as(to), ..row };
     let update = "UPDATE tool_sessions SET name = $2, checksum = $3 WHERE id = $1";
     let update = transaction.prepare_cached(update).await?;
-    let updated = transaction.execute(&update, &[&row.id, &to.as_bytes(), &renamed.checksum]).await;
+    let updated =
+        transaction.execute(&update, &[&renamed.id, &to.as_bytes(), &renamed.checksum]).await;
     match updated.map_err(Failure::from) {
         Err(failure) if failure.is_duplicate() => return Err(already_exists(to).into()),
         updated => _ = updated?,
@@ -106,13 +113,18 @@ async fn try_rename(
     Ok(())
 }
 
-pub(in crate::postgres) async fn delete(pool: &Pool, session: &str) -> Result<(), SessionError> {
-    retried(session, || try_delete(pool, session)).await
+pub(in crate::postgres) async fn delete(
+    pool: &Pool,
+    session: &str,
+    epoch: Option<u64>,
+) -> Result<(), SessionError> {
+    retried(session, || try_delete(pool, session, epoch)).await
 }
 
-async fn try_delete(pool: &Pool, session: &str) -> Result<(), Failure> {
+async fn try_delete(pool: &Pool, session: &str, epoch: Option<u64>) -> Result<(), Failure> {
     let mut client = pool.get().await?;
     let transaction = client.transaction().await?;
+    lease::check(&transaction, session, epoch).await?;
     let delete = "DELETE FROM tool_sessions WHERE name = $1 RETURNING id";
     let delete = transaction.prepare_cached(delete).await?;
     if let Some(row) = transaction.query_opt(&delete, &[&session.as_bytes()]).await? {

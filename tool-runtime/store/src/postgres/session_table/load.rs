@@ -10,7 +10,9 @@ use crate::postgres::error::Failure;
 use crate::postgres::retry::retried;
 use crate::records::successor;
 use crate::sessions::{MessageBounds, MessageRow, as_integer, decode_messages, decode_state};
-use tool_core::agent::session::{SessionError, SessionInfo, SessionPart, SessionQuery};
+use tool_core::agent::session::{
+    SessionError, SessionInfo, SessionPart, SessionQuery, SessionStatus,
+};
 
 pub(in crate::postgres) async fn load_range(
     pool: &Pool,
@@ -39,7 +41,7 @@ async fn try_load(
         return Ok(None);
     };
     let row = read(session, &found)?.verified(session)?;
-    let state = decode_state(session, &row, column(session, &found, 7)?)?;
+    let state = decode_state(session, &row, column(session, &found, 9)?)?;
     let (revision, count) = row.position();
     let bounds = MessageBounds::new(range, count);
     let messages = if bounds.is_empty() {
@@ -67,15 +69,33 @@ pub(in crate::postgres) async fn list(
     retried(query.prefix, || try_list(pool, query)).await
 }
 
+/// Whether a session has a live lease, by the clock of the server.
+const IS_LEASED: &str = "EXISTS (SELECT FROM tool_leases AS lease \
+                         WHERE lease.name = session.name AND expires_at > clock_timestamp())";
+
 async fn try_list(pool: &Pool, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, Failure> {
     let client = pool.get().await?;
     let start = query.after.map_or(query.prefix, |after| after.max(query.prefix));
     let (start, after) = (start.as_bytes(), query.after.map(str::as_bytes));
     let end = successor(query.prefix);
+    let of_status = match query.status {
+        None => String::new(),
+        Some(status) => {
+            let saved = status.saved_as().iter().map(|saved| format!("'{saved}'"));
+            let is_listed = match status {
+                SessionStatus::Running => format!("AND {IS_LEASED}"),
+                SessionStatus::Interrupted => {
+                    format!("AND (status <> 'running' OR NOT {IS_LEASED})")
+                }
+                _ => String::new(),
+            };
+            format!("AND status IN ({}) {is_listed}", saved.collect::<Vec<_>>().join(", "))
+        }
+    };
     let page = format!(
-        "SELECT {COLUMNS}, name FROM tool_sessions \
+        "SELECT {COLUMNS}, name, {IS_LEASED} FROM tool_sessions AS session \
          WHERE name >= $1 AND ($2::bytea IS NULL OR name > $2) \
-         AND ($3::bytea IS NULL OR name < $3) \
+         AND ($3::bytea IS NULL OR name < $3) {of_status} \
          ORDER BY name LIMIT $4"
     );
     let page = client.prepare_cached(&page).await?;
@@ -83,10 +103,11 @@ async fn try_list(pool: &Pool, query: SessionQuery<'_>) -> Result<Vec<SessionInf
         .query(&page, &[&start, &after, &end, &as_integer(query.limit.unwrap_or(usize::MAX))])
         .await?;
     let info = |row: &_| {
-        let name: &[u8] = column(query.prefix, row, 7)?;
+        let name: &[u8] = column(query.prefix, row, 9)?;
         // A name that is no text has another checksum.
         let name = String::from_utf8_lossy(name).into_owned();
-        Ok(read(&name, row)?.into_info(name)?)
+        let is_leased = column(&name, row, 10)?;
+        Ok(read(&name, row)?.into_info(name, is_leased)?)
     };
     rows.iter().map(info).collect()
 }

@@ -1,9 +1,10 @@
 //! Operations on the tables of sessions, each in one transaction.
 //!
-//! `load.rs` reads sessions, `save.rs` writes them, `edit.rs` copies, renames and deletes them, and
-//! `row.rs` finds and locks their rows.
+//! `load.rs` reads sessions, `save.rs` writes them, `edit.rs` copies, renames and deletes them,
+//! `lease.rs` acquires their leases and checks them, and `row.rs` finds and locks their rows.
 
 mod edit;
+mod lease;
 mod load;
 mod row;
 mod save;
@@ -11,6 +12,7 @@ mod save;
 use deadpool_postgres::Pool;
 
 pub(super) use edit::{delete, fork, rename};
+pub(super) use lease::{acquire, release, renew};
 pub(super) use load::{list, load_range};
 pub(super) use save::save;
 
@@ -35,9 +37,14 @@ const MIGRATIONS: [&str; 1] = ["
         state_checksum BIGINT NOT NULL,
         -- The checksum of all messages.
         chain BIGINT NOT NULL,
+        -- As of the last write: whether a run is in progress also depends on its lease.
+        status TEXT NOT NULL,
+        -- The code with which the last run stopped, or empty.
+        failure TEXT NOT NULL,
         -- The checksum of the name and of the other columns.
         checksum BIGINT NOT NULL
     );
+    CREATE INDEX tool_sessions_by_status ON tool_sessions (status, name);
     CREATE TABLE tool_messages (
         session BIGINT NOT NULL,
         place BIGINT NOT NULL,
@@ -45,6 +52,16 @@ const MIGRATIONS: [&str; 1] = ["
         -- The checksum of the messages up to this one, bound to the session.
         chain BIGINT NOT NULL,
         PRIMARY KEY (session, place)
+    );
+    CREATE TABLE tool_leases (
+        -- Part of a key, so that an acquisition waits for the writes under the epoch before it, and
+        -- a renewal does not. Its sequence never falls, whatever is deleted.
+        epoch BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        -- There need not be a session of this name.
+        name BYTEA NOT NULL UNIQUE,
+        owner TEXT NOT NULL,
+        label TEXT NOT NULL,
+        expires_at TIMESTAMPTZ NOT NULL
     );
 "];
 

@@ -9,7 +9,7 @@ use crate::sessions::{SessionRow, as_integer, checksum, corrupt_record};
 
 /// The columns of [`read`].
 pub(super) const COLUMNS: &str =
-    "id, revision, messages, saved_at, state_checksum, chain, checksum";
+    "id, revision, messages, saved_at, state_checksum, chain, status, failure, checksum";
 
 /// The lock of a row, held until the transaction ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +40,9 @@ pub(super) fn read(session: &str, row: &Row) -> Result<SessionRow, Failure> {
         saved_at: number(3)?,
         state_checksum: number(4)?,
         chain: number(5)?,
-        checksum: number(6)?,
+        status: column(session, row, 6)?,
+        failure: column(session, row, 7)?,
+        checksum: number(8)?,
     })
 }
 

@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::time::SystemTime;
 
 use deadpool_postgres::{Pool, Transaction};
+use tokio_postgres::types::ToSql;
 
+use super::lease;
 use super::row::{Lock, chain_before, find_locked};
 use crate::postgres::error::Failure;
 use crate::postgres::retry::{Attempted, retried};
@@ -33,9 +35,10 @@ async fn try_save(
     let transaction = client.transaction().await?;
     loop {
         let found = find_locked(&transaction, session, Lock::Update).await?;
-        if let Some(row) = found.filter(|row| attempted.has_written(row)) {
+        if let Some(row) = found.as_ref().filter(|row| attempted.has_written(row)) {
             return Ok(row.position().0);
         }
+        lease::check(&transaction, session, write.epoch).await?;
         let revision = write.check(session, found.as_ref())?;
         let id = match &found {
             Some(row) => row.id,
@@ -63,8 +66,8 @@ pub(super) async fn insert(
     session: &str,
 ) -> Result<Option<i64>, Failure> {
     let insert = "INSERT INTO tool_sessions \
-                  (name, revision, messages, state, saved_at, state_checksum, chain, checksum) \
-                  VALUES ($1, 0, 0, '', 0, 0, 0, 0) ON CONFLICT (name) DO NOTHING RETURNING id";
+                  (name, revision, messages, state, saved_at, state_checksum, chain, status, \
+                  failure, checksum) VALUES ($1, 0, 0, '', 0, 0, 0, '', '', 0) ON CONFLICT (name) DO NOTHING RETURNING id";
     let insert = transaction.prepare_cached(insert).await?;
     let row = transaction.query_opt(&insert, &[&session.as_bytes()]).await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?)
@@ -97,16 +100,25 @@ pub(super) async fn write_rows(
         transaction.execute(&insert, &[&row.id, &from, &texts, &chains]).await?;
     }
     let update = "UPDATE tool_sessions SET revision = $2, messages = $3, state = $4, \
-                  saved_at = $5, state_checksum = $6, chain = $7, checksum = $8 WHERE id = $1";
+                  saved_at = $5, state_checksum = $6, chain = $7, status = $8, failure = $9, \
+                  checksum = $10 WHERE id = $1";
     let update = transaction.prepare_cached(update).await?;
-    let SessionRow { id, revision, messages, saved_at, state_checksum, chain, checksum } = row;
+    let SessionRow { id, revision, messages, saved_at, state_checksum, chain, .. } = row;
+    let SessionRow { status, failure, checksum, .. } = row;
     let state = write.state.as_bytes();
-    transaction
-        .execute(
-            &update,
-            &[id, revision, messages, &state, saved_at, state_checksum, chain, checksum],
-        )
-        .await?;
+    let values: [&(dyn ToSql + Sync); 10] = [
+        id,
+        revision,
+        messages,
+        &state,
+        saved_at,
+        state_checksum,
+        chain,
+        status,
+        failure,
+        checksum,
+    ];
+    transaction.execute(&update, &values).await?;
     Ok(())
 }
 

@@ -1,0 +1,200 @@
+//! The right to run or change a session: the lock of this process, and the lease of the store.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::{Session, SessionError, SessionLock, SessionStore};
+use crate::agent::StopReason;
+use crate::agent::persist::store_panicked;
+use crate::guard::CatchPanic;
+use crate::tool::StartPermit;
+
+/// The first and the longest time after which a busy session is asked for again.
+const POLL: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
+
+/// How long to wait for a session that another process runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Patience {
+    /// Not at all.
+    None,
+    /// As long as the lease of a process that was killed may last.
+    Lifetime,
+    /// Until its run has ended.
+    Unlimited,
+}
+
+/// The right to run or change a session, until it is released or dropped.
+pub(in crate::agent) struct SessionHold {
+    /// `None` once it was released.
+    lease: Option<Arc<HeldLease>>,
+    _lock: SessionLock,
+}
+
+/// A lease that this process has acquired.
+pub(in crate::agent) struct HeldLease {
+    store: Arc<dyn SessionStore>,
+    session: String,
+    epoch: u64,
+    lifetime: Duration,
+    /// Expires with the lease, counted from before the last request for it was sent.
+    permit: StartPermit,
+    /// The label of the owner that has acquired the session since.
+    next_owner: Mutex<Option<String>>,
+    /// Stops the run: if the agent is cancelled, and if the lease is lost.
+    stop: CancellationToken,
+    /// Stops the renewal.
+    released: CancellationToken,
+}
+
+impl Session {
+    /// Acquires the session. Waiting ends if the agent is cancelled.
+    pub(super) async fn hold(&self, patience: Patience) -> Result<SessionHold, StopReason> {
+        let lock = self.lock().await?;
+        self.hold_locked(lock, patience).await
+    }
+
+    /// Acquires the session whose lock this is. Only waiting ends if the agent is cancelled, so that
+    /// a cancelled run of a free session stops as any other does.
+    pub(super) async fn hold_locked(
+        &self,
+        lock: SessionLock,
+        patience: Patience,
+    ) -> Result<SessionHold, StopReason> {
+        let (store, session) = (self.store.as_ref(), self.name.as_str());
+        let owner = store.locks().owner();
+        let (started, [mut pause, longest]) = (Instant::now(), POLL);
+        loop {
+            let sent = Instant::now();
+            let acquire = || store.acquire(session, owner, self.lease_lifetime);
+            let is_patient = match patience {
+                Patience::None => false,
+                Patience::Lifetime => started.elapsed() <= self.lease_lifetime,
+                Patience::Unlimited => true,
+            };
+            match CatchPanic::new(acquire, store_panicked).await {
+                Ok(epoch) => {
+                    return Ok(SessionHold { lease: Some(self.held(epoch, sent)), _lock: lock });
+                }
+                Err(SessionError::Busy { .. }) if is_patient => {}
+                Err(error) => return Err(error.into()),
+            }
+            match &self.agent.config.cancellation {
+                None => sleep(pause).await,
+                Some(stop) => {
+                    stop.run_until_cancelled(sleep(pause)).await.ok_or(StopReason::Cancelled)?;
+                }
+            }
+            pause = longest.min(pause * 2);
+        }
+    }
+
+    fn held(&self, epoch: u64, sent: Instant) -> Arc<HeldLease> {
+        let cancellation = self.agent.config.cancellation.as_ref();
+        let lease = Arc::new(HeldLease {
+            store: Arc::clone(&self.store),
+            session: self.name.clone(),
+            epoch,
+            lifetime: self.lease_lifetime,
+            permit: StartPermit::until(sent + self.lease_lifetime),
+            next_owner: Mutex::new(None),
+            stop: cancellation.map_or_else(CancellationToken::new, CancellationToken::child_token),
+            released: CancellationToken::new(),
+        });
+        // Without a runtime, the run can't wait either, and the lease ends unless the run is quick.
+        if let Ok(runtime) = Handle::try_current() {
+            let lease = Arc::clone(&lease);
+            runtime.spawn(async move { lease.released.run_until_cancelled(lease.keep()).await });
+        }
+        lease
+    }
+}
+
+impl SessionHold {
+    /// Returns the lease, until it is released.
+    pub(in crate::agent) fn lease(&self) -> Option<&Arc<HeldLease>> {
+        self.lease.as_ref()
+    }
+
+    /// Returns the epoch that the writes to the session name.
+    pub(in crate::agent) fn epoch(&self) -> Option<u64> {
+        self.lease.as_ref().map(|lease| lease.epoch)
+    }
+
+    /// Lets other processes acquire the session. If the future is dropped, that is done as well.
+    pub(in crate::agent) async fn release(mut self) {
+        if let Some(lease) = &self.lease {
+            lease.released.cancel();
+            lease.release().await;
+        }
+        self.lease = None;
+    }
+}
+
+impl Drop for SessionHold {
+    fn drop(&mut self) {
+        let Some(lease) = self.lease.take() else { return };
+        lease.released.cancel();
+        // Without a runtime, other processes wait until the lease has expired.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move { lease.release().await });
+        }
+    }
+}
+
+impl HeldLease {
+    /// Returns the token that stops the run.
+    pub(in crate::agent) fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    /// Returns the permit to start calls.
+    pub(in crate::agent) fn permit(&self) -> &StartPermit {
+        &self.permit
+    }
+
+    /// Checks whether the run may go on: no other process can have acquired the session.
+    pub(in crate::agent) fn check(&self) -> Result<(), SessionError> {
+        if self.permit.is_valid() {
+            return Ok(());
+        }
+        let owner = self.next_owner.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Err(SessionError::LeaseLost { session: self.session.clone(), owner })
+    }
+
+    /// Renews the lease until it is lost: each third of its lifetime, and more often if that fails.
+    async fn keep(&self) {
+        let Self { store, session, epoch, lifetime, permit, .. } = self;
+        let mut pause = *lifetime / 3;
+        loop {
+            let expires_at = permit.expires_at();
+            sleep_until(expires_at.min(Instant::now() + pause)).await;
+            let sent = Instant::now();
+            let renew = || store.renew(session, *epoch, *lifetime);
+            match timeout_at(expires_at, CatchPanic::new(renew, store_panicked)).await {
+                Ok(Ok(())) => {
+                    permit.extend_to(sent + *lifetime);
+                    pause = *lifetime / 3;
+                }
+                Ok(Err(SessionError::LeaseLost { owner, .. })) => return self.lose(owner),
+                _ if !permit.is_valid() => return self.lose(None),
+                _ => pause = *lifetime / 30,
+            }
+        }
+    }
+
+    fn lose(&self, owner: Option<String>) {
+        *self.next_owner.lock().unwrap_or_else(PoisonError::into_inner) = owner;
+        self.permit.revoke();
+        self.stop.cancel();
+    }
+
+    async fn release(&self) {
+        let release = || self.store.release(&self.session, self.epoch);
+        // If the store can't be reached, the lease expires.
+        let _ = CatchPanic::new(release, store_panicked).await;
+    }
+}

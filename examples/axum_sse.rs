@@ -6,7 +6,7 @@
 //! - `curl -N -d 'What should I wear in Oslo?' http://127.0.0.1:3000/sessions/ada` for a
 //!   conversation that the server remembers;
 //! - `curl -N -d 'Buy it.' http://127.0.0.1:3000/sessions/ada` for a call that needs an approval,
-//!   `curl http://127.0.0.1:3000/sessions/ada/approvals` for the calls that await one, and
+//!   `curl http://127.0.0.1:3000/approvals` for the calls of all sessions that await one, and
 //!   `curl -N -d approve http://127.0.0.1:3000/sessions/ada/approvals/CALL` to approve the call and
 //!   receive the rest of the answer.
 //!
@@ -24,7 +24,9 @@ use axum::routing::{get, post};
 use axum::serve::ListenerExt as _;
 use futures_util::{Stream, StreamExt as _};
 use tokio::net::TcpListener;
-use tool_runtime::agent::session::{MemorySessions, Session, SessionError};
+use tool_runtime::agent::session::{
+    MemorySessions, Session, SessionError, SessionInfo, SessionQuery, SessionStatus, SessionStore,
+};
 use tool_runtime::agent::{RunStream, StreamItem};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::event::{EventKind, ModelEvent, RunEvent, ToolEvent};
@@ -81,7 +83,8 @@ impl From<SessionError> for Failure {
         match error {
             SessionError::StaleDecision { .. }
             | SessionError::Conflict { .. }
-            | SessionError::Busy { .. } => Self(StatusCode::CONFLICT, error.to_string()),
+            | SessionError::Busy { .. }
+            | SessionError::LeaseLost { .. } => Self(StatusCode::CONFLICT, error.to_string()),
             // The text quotes the store, so it is for the operator.
             _ => {
                 eprintln!("{error}");
@@ -96,6 +99,8 @@ impl From<Stopped> for Failure {
     fn from(stopped: Stopped) -> Self {
         match stopped.reason {
             StopReason::Session(error) => error.into(),
+            // Names the tools of the calls that await an approval.
+            reason @ StopReason::PromptRefused(_) => Self(StatusCode::CONFLICT, reason.to_string()),
             // The text of an error may quote anything; the code is for clients.
             reason => Self(StatusCode::INTERNAL_SERVER_ERROR, reason.code().into()),
         }
@@ -119,13 +124,20 @@ async fn chat(
     Ok(sse(app.session(name).stream(prompt).await?))
 }
 
-/// Lists the calls that await an approval: one line for each, with its id.
-async fn approvals(State(app): State<App>, Path(name): Path<String>) -> Result<String, Failure> {
-    let Some(paused) = app.session(name).paused().await? else { return Ok(String::new()) };
-    let lines = paused.pending().iter().map(|pending| {
-        format!("{} {} {}\n", pending.call.id, pending.tool, pending.redacted_arguments_json())
-    });
-    Ok(lines.collect())
+/// Lists the calls that await an approval: one line for each, with its session and its id. Only the
+/// sessions that wait are read.
+async fn approvals(State(app): State<App>) -> Result<String, Failure> {
+    let mut lines = String::new();
+    let waiting = SessionQuery::all().status(SessionStatus::Paused);
+    for SessionInfo { session, .. } in app.sessions.list(waiting).await? {
+        // By now, another request may have decided.
+        let Some(paused) = app.session(session.clone()).paused().await? else { continue };
+        for pending in paused.pending() {
+            let (call, arguments) = (&pending.call.id, pending.redacted_arguments_json());
+            lines += &format!("{session} {call} {} {arguments}\n", pending.tool);
+        }
+    }
+    Ok(lines)
 }
 
 /// Decides on a call, and streams the rest of its run.
@@ -223,7 +235,7 @@ pub fn routes(agent: Agent, sessions: MemorySessions) -> Router {
     Router::new()
         .route("/ask", post(ask))
         .route("/sessions/{name}", post(chat))
-        .route("/sessions/{name}/approvals", get(approvals))
+        .route("/approvals", get(approvals))
         .route("/sessions/{name}/approvals/{call}", post(decide))
         .with_state(App { agent, sessions })
 }

@@ -1,14 +1,18 @@
 //! Measures one prompt of a session in a database file, by the length of the conversation before
-//! it.
+//! it; the lease of a prompt; and the list of the sessions that wait for an approval.
+//!
+//! `TOOL_TESTS_POSTGRES` is the connection string of a PostgreSQL database to measure as well.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 #![expect(clippy::unwrap_used, reason = "a bench stops at the first failure")]
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use tool_runtime::agent::session::{SessionStore, SessionWrite};
+use tool_runtime::agent::session::{
+    MemorySessions, SessionQuery, SessionStatus, SessionStore, SessionWrite,
+};
 use tool_runtime::agent::window::Window;
-use tool_runtime::store::Sqlite;
+use tool_runtime::store::{Postgres, Sqlite};
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, Tools, async_trait,
 };
@@ -48,7 +52,54 @@ fn main() {
         });
         println!("| {length} | {:.2} | {:.2} |", millis[0], millis[1]);
     }
+    println!("\n| store | lease of a prompt µs | 10 paused of 10,000 sessions ms |");
+    println!("|---|---|---|");
+    let file = folder.join("leases.db");
+    runtime.block_on(async {
+        print_leases("memory", &MemorySessions::new()).await;
+        print_leases("SQLite", &Sqlite::open(file).await.unwrap()).await;
+        if let Ok(config) = std::env::var("TOOL_TESTS_POSTGRES") {
+            print_leases("PostgreSQL", &Postgres::connect(&config).await.unwrap()).await;
+        }
+    });
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Prints the median times of a lease that is acquired and released, and of the list of paused
+/// sessions with the loading of each.
+async fn print_leases(name: &str, store: &dyn SessionStore) {
+    const SESSIONS: usize = 10_000;
+    let messages = [Message::user("What should I wear in Oslo?")];
+    for number in 0..SESSIONS {
+        let is_paused = number.is_multiple_of(SESSIONS / 10);
+        let status = if is_paused { SessionStatus::Paused } else { SessionStatus::Idle };
+        let write = SessionWrite::create().messages(0, &messages).status(status, None);
+        store.save(&format!("bench/{number}"), write).await.unwrap();
+    }
+    let (mut leases, mut lists) = (Vec::new(), Vec::new());
+    for _ in 0..PROMPTS * 10 {
+        let (owner, lifetime) = (store.locks().owner(), Duration::from_secs(30));
+        let started = Instant::now();
+        let epoch = store.acquire("bench/1", owner, lifetime).await.unwrap();
+        store.release("bench/1", epoch).await.unwrap();
+        leases.push(started.elapsed().as_secs_f64() * 1e6);
+    }
+    for _ in 0..PROMPTS {
+        let started = Instant::now();
+        let query = SessionQuery::all().prefix("bench/").status(SessionStatus::Paused);
+        let paused = store.list(query).await.unwrap();
+        assert_eq!(paused.len(), 10);
+        for info in paused {
+            store.load(&info.session).await.unwrap();
+        }
+        lists.push(started.elapsed().as_secs_f64() * 1e3);
+    }
+    println!("| {name} | {:.0} | {:.2} |", median(leases), median(lists));
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap()
 }
 
 /// Returns the median time of a prompt after so many messages.
@@ -73,6 +124,5 @@ async fn prompt_millis(agent: &Agent, store: &Sqlite, length: usize) -> f64 {
         session.run("And the day after? ".repeat(8)).await.unwrap();
         millis.push(started.elapsed().as_secs_f64() * 1e3);
     }
-    millis.sort_by(f64::total_cmp);
-    millis.get(PROMPTS / 2).copied().unwrap()
+    median(millis)
 }

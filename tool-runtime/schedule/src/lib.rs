@@ -10,9 +10,11 @@
 // # The path of an occurrence
 // 1. A `Schedule` (`definition.rs`) has a `Timing` (`timing/`). It is stored as a `ScheduleRecord`
 //    (`record.rs`, `outcome.rs`) in a store of records (`schedules.rs`).
-// 2. `timing/occurrences.rs` computes the occurrences, and `scheduler/plan.rs` decides which of
-//    them is due, which were missed, and whether a failed one is repeated.
-// 3. `scheduler/worker.rs`: a `Scheduler` claims the occurrence in the store, and
+// 2. `timing/occurrences.rs` computes the occurrences, and `scheduler/due.rs` decides which of them
+//    is due, and which were missed.
+// 3. `scheduler/plan.rs` decides on claims and their results: whether a failed occurrence is
+//    retried, and when the next one fires (`scheduler/delay.rs`).
+// 4. `scheduler/worker.rs`: a `Scheduler` claims the occurrence in the store, and
 //    `scheduler/executor.rs` performs the action with the rights of its principal.
 //
 // `tools/` lets a model create schedules.

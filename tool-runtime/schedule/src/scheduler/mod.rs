@@ -1,5 +1,7 @@
 //! Fires due schedules.
 
+mod delay;
+mod due;
 pub(crate) mod executor;
 pub(crate) mod plan;
 mod settings;

@@ -14,8 +14,8 @@ use crate::timing::TimingError;
 /// ```
 /// use tool_runtime::schedule::ScheduleState;
 ///
-/// let state = ScheduleState::Failed { reason: "10 firings failed in succession".into() };
-/// assert_eq!(state.to_string(), "failed: 10 firings failed in succession");
+/// let state = ScheduleState::Failed { reason: "10 occurrences failed in succession".into() };
+/// assert_eq!(state.to_string(), "failed: 10 occurrences failed in succession");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -135,8 +135,11 @@ pub struct ScheduleRecord {
     pub firing: Option<Claim>,
     /// The attempt that follows a failed one.
     pub retry: Option<Retry>,
-    /// The number of firings that have failed in succession.
+    /// The number of occurrences that have failed in succession.
     pub failures: u32,
+    /// The time before which no occurrence fires, because the last one failed.
+    #[serde(default)]
+    pub backoff_until: Option<Timestamp>,
     /// The number of occurrences by their outcomes.
     pub counts: OccurrenceCounts,
     /// The latest outcomes, oldest first.
@@ -162,6 +165,7 @@ impl ScheduleRecord {
             firing: None,
             retry: None,
             failures: 0,
+            backoff_until: None,
             counts: OccurrenceCounts::default(),
             history: Vec::new(),
             revision: 0,
@@ -214,7 +218,13 @@ impl ScheduleRecord {
         self.next_at = Some(next);
         self.handled_until = now;
         self.state = ScheduleState::Active;
+        self.forget_failures();
+    }
+
+    /// Ends the delay after failures.
+    pub(crate) fn forget_failures(&mut self) {
         self.failures = 0;
+        self.backoff_until = None;
     }
 
     /// Reports a pending retry.
@@ -235,7 +245,10 @@ impl ScheduleRecord {
         if self.state != ScheduleState::Active {
             return None;
         }
-        self.retry.as_ref().map(|retry| retry.not_before).or(self.next_at)
+        match &self.retry {
+            Some(retry) => Some(retry.not_before),
+            None => self.next_at.max(self.next_at.and(self.backoff_until)),
+        }
     }
 }
 

@@ -30,9 +30,10 @@ struct MissedRange {
 }
 
 impl ScheduleRecord {
-    /// Takes the occurrence to fire, and reports those that are missed.
+    /// Takes the occurrence to fire, and reports those that are missed. Occurrences that are due
+    /// during the delay after a failure wait for its end, when the policy decides about them.
     pub(super) fn take_due(&mut self, now: Timestamp, rules: Rules) -> Option<Timestamp> {
-        if self.next_at.is_some_and(|next| next > now) {
+        if self.next_at.max(self.backoff_until).is_some_and(|at| at > now) {
             return None;
         }
         let due = self.due(now, rules.grace);

@@ -5,6 +5,8 @@ mod due;
 pub(crate) mod executor;
 pub(crate) mod plan;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 use std::fmt;
@@ -38,7 +40,7 @@ type Executors = dyn Fn(&str) -> Option<Executor> + Send + Sync;
 /// | [`poll_interval`](Self::poll_interval) | 5 seconds |
 /// | [`grace_period`](Self::grace_period) | 60 seconds |
 /// | [`max_concurrent`](Self::max_concurrent) | 16 actions |
-/// | [`max_failures`](Self::max_failures) | 10 in succession |
+/// | [`max_failures`](Self::max_failures) | no limit |
 /// | [`on_error`](Self::on_error) | does nothing |
 ///
 /// ```
@@ -94,7 +96,7 @@ impl Scheduler {
             max_concurrent: 16,
             lease: Duration::from_secs(60),
             grace_period: Duration::from_secs(60),
-            max_failures: 10,
+            max_failures: None,
             on_error: Arc::new(|_| {}),
         };
         Self { schedules: store.into(), executors: Arc::new(executors), settings }
@@ -145,11 +147,17 @@ impl Scheduler {
         self.with(|it| Settings { max_concurrent: actions.max(1), ..it })
     }
 
-    /// Sets the number of failures in succession after which a schedule
-    /// [fails](crate::ScheduleState::Failed) and stops. Default: 10.
+    /// Sets the number of occurrences that may fail in succession before a schedule
+    /// [fails](crate::ScheduleState::Failed) and stops. Default: no limit.
+    ///
+    /// Without a limit, a schedule that fails fires less often: after a failure, the next
+    /// occurrence waits for at least 30 seconds, and twice as long after each further failure in
+    /// succession, at most for an hour. Occurrences that are due meanwhile are handled by the
+    /// [policy for missed ones](crate::MissedPolicy).
     #[must_use]
-    pub fn max_failures(self, failures: u32) -> Self {
-        self.with(|it| Settings { max_failures: failures.max(1), ..it })
+    pub fn max_failures(self, failures: impl Into<Option<u32>>) -> Self {
+        let max_failures = failures.into().map(|it| it.max(1));
+        self.with(|it| Settings { max_failures, ..it })
     }
 
     /// Calls a function with each error of the store, also with those that do not end the

@@ -17,7 +17,8 @@ const MAX_CLOCK_ERROR: SignedDuration = SignedDuration::from_hours(24);
 pub(crate) struct Rules {
     pub(crate) lease: SignedDuration,
     pub(crate) grace: SignedDuration,
-    pub(crate) max_failures: u32,
+    /// `None` for no limit.
+    pub(crate) max_failures: Option<u32>,
 }
 
 /// The result of an attempt.
@@ -101,11 +102,12 @@ impl ScheduleRecord {
         let attempts = claim.attempt;
         let outcome = match result {
             AttemptResult::Fired { summary } => {
-                self.failures = 0;
+                self.forget_failures();
                 Outcome::Fired { attempts, summary }
             }
             AttemptResult::Failed { error, .. } => {
                 self.failures = self.failures.saturating_add(1);
+                self.backoff_until = Some(later(now, delay(self.failures)));
                 Outcome::Failed { attempts, error }
             }
         };
@@ -115,8 +117,8 @@ impl ScheduleRecord {
         }
         if self.next_at.is_none() && self.firing.is_none() && self.retry.is_none() {
             self.state = ScheduleState::Finished;
-        } else if self.failures >= rules.max_failures {
-            let reason = format!("{} firings failed in succession", self.failures);
+        } else if rules.max_failures.is_some_and(|most| self.failures >= most) {
+            let reason = format!("{} occurrences failed in succession", self.failures);
             self.state = ScheduleState::Failed { reason };
         }
     }
@@ -165,9 +167,11 @@ impl ScheduleRecord {
         }
         self.report(HistoryEntry::new(now, now, Outcome::ClockSetBack { from }));
         self.handled_until = now;
+        let latest = later(now, LONGEST);
         if let Some(retry) = &mut self.retry {
-            retry.not_before = retry.not_before.min(later(now, LONGEST));
+            retry.not_before = retry.not_before.min(latest);
         }
+        self.backoff_until = self.backoff_until.min(Some(latest));
         self.set_next();
     }
 

@@ -16,7 +16,7 @@ pub(crate) struct Settings {
     pub(crate) max_concurrent: usize,
     pub(crate) lease: Duration,
     pub(crate) grace_period: Duration,
-    pub(crate) max_failures: u32,
+    pub(crate) max_failures: Option<u32>,
     pub(crate) on_error: Arc<dyn Fn(&StoreError) + Send + Sync>,
 }
 

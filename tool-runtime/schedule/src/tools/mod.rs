@@ -399,6 +399,9 @@ impl ScheduleTools {
                 // A change of the action does not skip what is due.
                 record.schedule = schedule;
             }
+            if action.is_some() || paused == Some(false) {
+                record.forget_failures();
+            }
             match paused {
                 Some(true) => {
                     record.miss_due(now);

@@ -48,7 +48,7 @@ impl ScheduleRow {
         let last = record.history.last();
         Self {
             name: schedule.name.clone(),
-            state: state(&record.state),
+            state: state(record),
             times: Some(schedule.timing.to_string()),
             action: Some(schedule.action.to_string()),
             next,
@@ -95,11 +95,16 @@ impl From<&ScheduleRow> for Row {
     }
 }
 
-/// Describes a state, and says how a failed schedule is resumed.
-fn state(state: &ScheduleState) -> String {
-    match state {
-        ScheduleState::Failed { .. } => {
+/// Describes the state of a schedule, and says how it is resumed if it has failed.
+fn state(record: &ScheduleRecord) -> String {
+    let ScheduleRecord { state, failures, .. } = record;
+    let delay_end = record.backoff_until.filter(|end| record.wake_at() == Some(*end));
+    match (state, delay_end) {
+        (ScheduleState::Failed { .. }, _) => {
             format!("{state}; to resume it, call `schedule_update` with `paused`: false")
+        }
+        (ScheduleState::Active, Some(end)) => {
+            format!("{state}, delayed until {end} after {failures} failures in succession")
         }
         _ => state.to_string(),
     }

@@ -160,12 +160,30 @@ async fn failures_in_succession_stop_the_schedule_until_it_is_resumed() {
     }
     assert_eq!(log.take().len(), 3);
     let mut record = load(&store).await;
-    assert_eq!(record.state.to_string(), "failed: 3 firings failed in succession");
+    assert_eq!(record.state.to_string(), "failed: 3 occurrences failed in succession");
     record.resume(clock.now()).unwrap();
     store.save(&record).await.unwrap();
     clock.set_time(clock.now() + SignedDuration::from_hours(1));
     clock.scheduler(&store, executors(&log)).fire_due().await.unwrap();
     assert_eq!(log.take().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn failing_schedule_of_each_second_lives_on_with_longer_delays() {
+    let (store, log) = (in_memory(), Log::default());
+    let scheduler = paced_scheduler(&store, &log);
+    let each_second = Timing::every(Duration::from_secs(1), time("2027-01-01T00:00:01Z")).unwrap();
+    create(&store, time(START), each_second, "fail", |it| it).await;
+    scheduler.run_until(sleep(Duration::from_secs(600))).await.unwrap();
+    // After 30, 60, 120 and 240 seconds.
+    let expected = ["00:00:01", "00:00:31", "00:01:31", "00:03:31", "00:07:31"];
+    assert_eq!(log.take(), expected.map(|at| format!("2027-01-01T{at}Z")));
+    let record = load(&store).await;
+    assert_eq!((record.state.clone(), record.failures), (ScheduleState::Active, 5));
+    let counts = record.counts;
+    assert_eq!(counts.failed + counts.missed, 7 * 60 + 31);
+    assert_eq!(record.wake_at(), record.backoff_until);
+    assert!(record.backoff_until > Some(time("2027-01-01T00:15:30Z")));
 }
 
 #[tokio::test]

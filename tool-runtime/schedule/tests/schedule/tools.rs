@@ -426,6 +426,28 @@ async fn new_action_resumes_a_failed_schedule() {
 }
 
 #[tokio::test]
+async fn delay_after_failures_is_listed_and_ended_by_a_change() {
+    let (delayed, active) =
+        ("active, delayed until 2027-03-26T14:00:00Z after 7 failures in succession", "active");
+    for (change, expected) in [
+        (json!({ "retries": 1 }), delayed),
+        (json!({ "prompt": "Ho" }), active),
+        (json!({ "paused": false }), active),
+    ] {
+        let desk = Desk::new();
+        desk.create(json!({ "name": "a", "every": "1m", "prompt": "Hi" })).await;
+        let mut record = desk.store.load("ada", "a").await.unwrap().unwrap();
+        record.failures = 7;
+        record.backoff_until = Some("2027-03-26T14:00:00Z".parse().unwrap());
+        desk.store.save(&record).await.unwrap();
+        let mut arguments = change.clone();
+        arguments["name"] = json!("a");
+        let updated = desk.call("schedule_update", arguments).await.result.text;
+        assert!(updated.contains(&format!(" | state: {expected} | ")), "{change}: {updated}");
+    }
+}
+
+#[tokio::test]
 async fn change_loses_no_due_occurrence() {
     for (change, missed) in [
         (json!({ "cron": "0 9 * * *" }), 3),

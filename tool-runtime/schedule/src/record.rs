@@ -9,15 +9,14 @@ use crate::definition::Schedule;
 use crate::outcome::{HistoryEntry, OccurrenceCounts, Outcome};
 use crate::timing::TimingError;
 
-/// The state of a schedule: whether it fires, and why not.
+/// The state of a schedule: whether it fires.
 ///
 /// ```
 /// use tool_runtime::schedule::ScheduleState;
 ///
-/// let state = ScheduleState::Failed { reason: "10 occurrences failed in succession".into() };
-/// assert_eq!(state.to_string(), "failed: 10 occurrences failed in succession");
+/// assert_eq!(ScheduleState::Failed.to_string(), "failed");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ScheduleState {
@@ -26,24 +25,22 @@ pub enum ScheduleState {
     Active,
     /// The schedule does not fire until it is resumed.
     Paused,
-    /// The schedule has failed and does not fire until [`resume`](ScheduleRecord::resume) or
-    /// [`set_schedule`](ScheduleRecord::set_schedule) succeeds.
-    Failed {
-        /// The reason why the schedule stopped.
-        reason: String,
-    },
+    /// The schedule has failed, for a [reason](ScheduleRecord::stop_reason), and does not fire
+    /// until [`resume`](ScheduleRecord::resume) or [`set_schedule`](ScheduleRecord::set_schedule)
+    /// succeeds.
+    Failed,
     /// The schedule has no further occurrence.
     Finished,
 }
 
 impl fmt::Display for ScheduleState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Active => f.write_str("active"),
-            Self::Paused => f.write_str("paused"),
-            Self::Failed { reason } => write!(f, "failed: {reason}"),
-            Self::Finished => f.write_str("finished"),
-        }
+        f.write_str(match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Failed => "failed",
+            Self::Finished => "finished",
+        })
     }
 }
 
@@ -123,8 +120,11 @@ pub struct Retry {
 pub struct ScheduleRecord {
     /// The schedule as it was created or last changed.
     pub schedule: Schedule,
-    /// Whether the schedule fires, and why not.
+    /// Whether the schedule fires.
     pub state: ScheduleState,
+    /// The reason why the schedule has failed; `None` in other states.
+    #[serde(default)]
+    pub stop_reason: Option<String>,
     /// The time at which the schedule was created.
     pub created_at: Timestamp,
     /// The time up to which all occurrences have been fired or reported.
@@ -159,6 +159,7 @@ impl ScheduleRecord {
         let mut record = Self {
             schedule,
             state: ScheduleState::Active,
+            stop_reason: None,
             created_at: now,
             handled_until: now,
             next_at: None,
@@ -197,6 +198,7 @@ impl ScheduleRecord {
     /// Stops the schedule from firing. An occurrence that is being fired continues.
     pub fn pause(&mut self) {
         self.state = ScheduleState::Paused;
+        self.stop_reason = None;
     }
 
     /// Lets the schedule fire again, from the next occurrence after `now`. A pending retry is
@@ -218,7 +220,14 @@ impl ScheduleRecord {
         self.next_at = Some(next);
         self.handled_until = now;
         self.state = ScheduleState::Active;
+        self.stop_reason = None;
         self.forget_failures();
+    }
+
+    /// Stops the schedule for a reason.
+    pub(crate) fn fail(&mut self, reason: impl Into<String>) {
+        self.state = ScheduleState::Failed;
+        self.stop_reason = Some(reason.into());
     }
 
     /// Ends the delay after failures.

@@ -8,7 +8,7 @@ use tool_core::records::{
     CorruptRecord, Expected, MAX_RECORD_BYTES, Position, Record, RecordQuery, Records, StoreError,
 };
 
-use crate::record::ScheduleRecord;
+use crate::record::{ScheduleRecord, ScheduleState};
 
 /// The collection of the records.
 const COLLECTION: &str = "schedules";
@@ -159,8 +159,20 @@ impl Schedules {
     /// ```
     pub async fn list(&self, query: ScheduleQuery<'_>) -> Result<ScheduleList, StoreError> {
         let prefix = query.principal.map(|principal| key(principal, "")).unwrap_or_default();
-        let query = RecordQuery::all().prefix(&prefix).after(query.after).limit(query.limit);
-        self.page(query).await
+        let records = RecordQuery::all().prefix(&prefix);
+        let mut list = self.page(records.clone().after(query.after).limit(query.limit)).await?;
+        let mut has_more = query.limit == Some(list.len());
+        list.retain(query.state);
+        // Reads more in place of the schedules in other states.
+        while has_more
+            && let Some(missing @ 1..) = query.limit.map(|limit| limit.saturating_sub(list.len()))
+        {
+            let page = self.page(records.clone().after(list.end.take()).limit(missing)).await?;
+            has_more = page.len() == missing;
+            list.end = list.append(page);
+            list.retain(query.state);
+        }
+        Ok(list)
     }
 
     /// Lists the schedules that a scheduler has to examine by `time`, those with the earliest
@@ -192,9 +204,7 @@ impl Schedules {
             let most = due.corrupt.len().max(limit);
             let page = self.page(query.clone().after(end).limit(most)).await?;
             has_more = page.len() == most;
-            end = page.end;
-            due.records.extend(page.records);
-            due.corrupt.extend(page.corrupt);
+            end = due.append(page);
         }
         due.records.truncate(limit);
         Ok(due)
@@ -227,7 +237,7 @@ impl<R: Records + 'static> From<R> for Schedules {
     }
 }
 
-/// The schedules to list: of one principal or all, page by page.
+/// The schedules to list: of one principal or all, in one state or all, page by page.
 ///
 /// ```
 /// use tool_runtime::schedule::{ScheduleList, ScheduleQuery};
@@ -242,6 +252,8 @@ impl<R: Records + 'static> From<R> for Schedules {
 pub struct ScheduleQuery<'q> {
     /// The principal whose schedules are listed; `None` lists those of all.
     pub principal: Option<&'q str>,
+    /// The state of the schedules that are listed; `None` lists those in all states.
+    pub state: Option<ScheduleState>,
     /// The position after which the page starts.
     pub after: Option<Position>,
     /// The maximum number of schedules of the page, including those that can't be decoded; `None`
@@ -259,6 +271,12 @@ impl<'q> ScheduleQuery<'q> {
     #[must_use]
     pub fn principal(self, principal: &'q str) -> Self {
         Self { principal: Some(principal), ..self }
+    }
+
+    /// Lists the schedules in one state only, and the records that can't be decoded.
+    #[must_use]
+    pub fn state(self, state: ScheduleState) -> Self {
+        Self { state: Some(state), ..self }
     }
 
     /// Starts the page after a position, such as the [end](ScheduleList::end) of the page before.
@@ -307,6 +325,18 @@ pub struct ScheduleList {
 }
 
 impl ScheduleList {
+    /// Adds the records of the next page, and returns its end.
+    fn append(&mut self, page: Self) -> Option<Position> {
+        self.records.extend(page.records);
+        self.corrupt.extend(page.corrupt);
+        page.end
+    }
+
+    /// Removes the schedules in other states, if a state is given.
+    fn retain(&mut self, state: Option<ScheduleState>) {
+        self.records.retain(|record| state.is_none_or(|state| record.state == state));
+    }
+
     fn len(&self) -> usize {
         self.records.len() + self.corrupt.len()
     }

@@ -130,7 +130,7 @@ impl ScheduleRecord {
             Ok(mut occurrences) => self.next_at = occurrences.next(),
             Err(error) => {
                 self.next_at = None;
-                self.state = ScheduleState::Failed { reason: error.to_string() };
+                self.fail(error.to_string());
             }
         }
     }

@@ -118,8 +118,7 @@ impl ScheduleRecord {
         if self.next_at.is_none() && self.firing.is_none() && self.retry.is_none() {
             self.state = ScheduleState::Finished;
         } else if rules.max_failures.is_some_and(|most| self.failures >= most) {
-            let reason = format!("{} occurrences failed in succession", self.failures);
-            self.state = ScheduleState::Failed { reason };
+            self.fail(format!("{} occurrences failed in succession", self.failures));
         }
     }
 

@@ -76,17 +76,18 @@ fn failures_do_not_delay_longer_intervals() {
 
 #[test]
 fn failures_stop_a_schedule_only_if_there_is_a_limit() {
-    for (max_failures, expected) in [
-        (None, "active"),
-        (Some(21), "active"),
-        (Some(20), "failed: 20 occurrences failed in succession"),
+    for (max_failures, state, reason) in [
+        (None, ScheduleState::Active, None),
+        (Some(21), ScheduleState::Active, None),
+        (Some(20), ScheduleState::Failed, Some("20 occurrences failed in succession")),
     ] {
         let rules = Rules { max_failures, ..RULES };
         let mut record = record(1, MissedPolicy::Once);
         for _ in 0..20 {
             fire(&mut record, false, rules);
         }
-        assert_eq!(record.state.to_string(), expected, "{max_failures:?}");
+        let found = (record.state, record.stop_reason.as_deref());
+        assert_eq!(found, (state, reason), "{max_failures:?}");
     }
 }
 
@@ -121,7 +122,7 @@ proptest! {
             let due = due.take_while(|at| *at <= record.handled_until).count() as u64;
             let counts = record.counts;
             prop_assert_eq!(counts.fired + counts.failed + counts.missed, due);
-            prop_assert!(record.state == ScheduleState::Active);
+            prop_assert_eq!(record.state, ScheduleState::Active);
         }
     }
 }

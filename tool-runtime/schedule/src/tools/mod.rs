@@ -392,7 +392,7 @@ impl ScheduleTools {
             schedule.max_retries = retries.unwrap_or(schedule.max_retries);
             schedule.action = action.clone().unwrap_or(schedule.action);
             schedule.timing = timing.clone().unwrap_or(schedule.timing);
-            let has_failed = matches!(record.state, ScheduleState::Failed { .. });
+            let has_failed = record.state == ScheduleState::Failed;
             if timing.is_some() || (has_failed && action.is_some()) {
                 record.set_schedule(schedule, now).map_err(|error| invalid(&error))?;
             } else {

@@ -97,11 +97,12 @@ impl From<&ScheduleRow> for Row {
 
 /// Describes the state of a schedule, and says how it is resumed if it has failed.
 fn state(record: &ScheduleRecord) -> String {
-    let ScheduleRecord { state, failures, .. } = record;
+    let ScheduleRecord { state, stop_reason, failures, .. } = record;
     let delay_end = record.backoff_until.filter(|end| record.wake_at() == Some(*end));
     match (state, delay_end) {
-        (ScheduleState::Failed { .. }, _) => {
-            format!("{state}; to resume it, call `schedule_update` with `paused`: false")
+        (ScheduleState::Failed, _) => {
+            let reason = stop_reason.as_deref().unwrap_or("the reason is not known");
+            format!("{state}: {reason}; to resume it, call `schedule_update` with `paused`: false")
         }
         (ScheduleState::Active, Some(end)) => {
             format!("{state}, delayed until {end} after {failures} failures in succession")

@@ -160,7 +160,8 @@ async fn failures_in_succession_stop_the_schedule_until_it_is_resumed() {
     }
     assert_eq!(log.take().len(), 3);
     let mut record = load(&store).await;
-    assert_eq!(record.state.to_string(), "failed: 3 occurrences failed in succession");
+    assert_eq!(record.state, ScheduleState::Failed);
+    assert_eq!(record.stop_reason.as_deref(), Some("3 occurrences failed in succession"));
     record.resume(clock.now()).unwrap();
     store.save(&record).await.unwrap();
     clock.set_time(clock.now() + SignedDuration::from_hours(1));

@@ -12,8 +12,8 @@ use tool_runtime::records::{
 };
 use tool_runtime::schedule::jiff::Timestamp;
 use tool_runtime::schedule::{
-    Action, Executor, Outcome, Schedule, ScheduleQuery, ScheduleRecord, ScheduleTools, Scheduler,
-    Schedules, Timing,
+    Action, Executor, Outcome, Schedule, ScheduleQuery, ScheduleRecord, ScheduleState,
+    ScheduleTools, Scheduler, Schedules, Timing,
 };
 use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, tools};
 
@@ -49,7 +49,8 @@ fn full() -> ScheduleRecord {
             "missed": { "kind": "all", "max_occurrences": 7 },
             "max_retries": u32::MAX,
         },
-        "state": { "kind": "failed", "reason": "no\nreason" },
+        "state": { "kind": "failed" },
+        "stop_reason": "no\nreason",
         "created_at": at,
         "handled_until": Timestamp::MIN,
         "next_at": Timestamp::MAX,
@@ -78,6 +79,35 @@ async fn record_is_stored_unchanged() {
     let loaded = schedules.load("ada", &record.schedule.name).await.unwrap();
     assert_eq!(loaded.as_ref(), Some(&record));
     assert_eq!(schedules.due(Timestamp::MAX, 1).await.unwrap().records, [record]);
+}
+
+#[tokio::test]
+async fn list_has_the_schedules_in_one_state_page_by_page() {
+    let schedules = in_memory();
+    for number in 0..20 {
+        let mut record = daily(&format!("{number:02}"), "ada");
+        if number % 7 == 6 {
+            record.pause();
+        }
+        schedules.save(&record).await.unwrap();
+    }
+    let paused = ScheduleQuery::all().principal("ada").state(ScheduleState::Paused);
+    assert_eq!(names(&schedules.list(paused.clone()).await.unwrap().records), ["06", "13"]);
+    for (limit, pages) in [
+        (1, &[&["06"][..], &["13"], &[]][..]),
+        (2, &[&["06", "13"], &[]]),
+        (3, &[&["06", "13"]]),
+    ] {
+        let mut query = paused.clone().limit(limit);
+        for (number, expected) in pages.iter().enumerate() {
+            let page = schedules.list(query.clone()).await.unwrap();
+            assert_eq!(names(&page.records), *expected, "page {number} of {limit}");
+            query = query.after(page.end);
+        }
+        assert_eq!(query.after, None, "{limit}");
+    }
+    let failed = ScheduleQuery::all().state(ScheduleState::Failed).limit(5);
+    assert_eq!(schedules.list(failed).await.unwrap().records, []);
 }
 
 #[tokio::test]

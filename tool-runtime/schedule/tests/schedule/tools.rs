@@ -411,7 +411,8 @@ async fn new_action_resumes_a_failed_schedule() {
         let desk = Desk::new();
         desk.create(json!({ "name": "a", "every": "1h", "prompt": "Hi" })).await;
         let mut record = desk.store.load("ada", "a").await.unwrap().unwrap();
-        record.state = ScheduleState::Failed { reason: "no mail server".into() };
+        record.state = ScheduleState::Failed;
+        record.stop_reason = Some("no mail server".into());
         record.failures = 10;
         desk.store.save(&record).await.unwrap();
         desk.clock.set("2027-05-01T12:00:00Z");
@@ -422,6 +423,7 @@ async fn new_action_resumes_a_failed_schedule() {
         // Occurrences of the meantime are not fired late.
         assert_eq!(record.handled_until == desk.clock.now(), is_resumed, "{arguments}");
         assert_eq!(record.failures == 0, is_resumed, "{arguments}");
+        assert_eq!(record.stop_reason.is_none(), is_resumed, "{arguments}");
     }
 }
 

@@ -149,7 +149,7 @@ async fn run(
         Executor::new().agent(agent, sessions).dispatcher(dispatcher).steering(&steering);
     let executors = move |principal: &str| (principal == PRINCIPAL).then(|| executor.clone());
     let scheduler = Scheduler::new(schedules.clone(), executors)
-        .on_error(|error| eprintln!("error    {error}"));
+        .on_event(|event| eprintln!("event    {event}"));
     match end {
         None => scheduler.run().await?,
         Some(end) if is_virtual => {

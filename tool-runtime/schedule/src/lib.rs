@@ -16,6 +16,8 @@
 //    retried, and when the next one fires (`scheduler/delay.rs`).
 // 4. `scheduler/worker.rs`: a `Scheduler` claims the occurrence in the store, and
 //    `scheduler/executor.rs` performs the action with the rights of its principal.
+// 5. The change of the record becomes events (`event.rs`), which `scheduler/emit.rs` emits once the
+//    record is saved.
 //
 // `tools/` lets a model create schedules.
 //
@@ -24,9 +26,12 @@
 //   saves it. An occurrence fires at most once, unless repeating it is safe.
 // - Each occurrence of an active schedule is fired, or reported as missed.
 // - A record that can't be decoded is listed and reported, and does not stop the others.
+// - Each outcome, retry and stop is an event.
 // - Times are arguments: only the clock of the scheduler is read.
 
 mod definition;
+mod event;
+mod list;
 mod outcome;
 mod record;
 mod scheduler;
@@ -35,12 +40,14 @@ mod timing;
 mod tools;
 
 pub use definition::{Action, MAX_MISSED, MissedPolicy, Schedule};
+pub use event::ScheduleEvent;
 /// The version of the crate `jiff` that this crate uses, for times.
 pub use jiff;
+pub use list::{ScheduleList, ScheduleQuery};
 pub use outcome::{HistoryEntry, MAX_HISTORY, OccurrenceCounts, Outcome};
-pub use record::{Claim, Retry, ScheduleRecord, ScheduleState};
+pub use record::{Retry, ScheduleRecord, ScheduleState};
 pub use scheduler::Scheduler;
 pub use scheduler::executor::{Executor, PRINCIPAL};
-pub use schedules::{ScheduleList, ScheduleQuery, Schedules};
+pub use schedules::Schedules;
 pub use timing::{Timing, TimingError};
 pub use tools::ScheduleTools;

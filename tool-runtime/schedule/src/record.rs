@@ -45,30 +45,18 @@ impl fmt::Display for ScheduleState {
 }
 
 /// The claim of a scheduler for the occurrence that it fires.
-///
-/// ```
-/// use tool_runtime::schedule::jiff::Timestamp;
-/// use tool_runtime::schedule::{Action, Schedule, ScheduleRecord, Timing};
-///
-/// let action = Action::prompt("ada", "Hello");
-/// let schedule = Schedule::new("hello", Timing::once(Timestamp::MAX), action, "ada");
-/// let record = ScheduleRecord::new(schedule, Timestamp::UNIX_EPOCH)?;
-/// assert_eq!(record.firing, None);
-/// # Ok::<(), tool_runtime::schedule::TimingError>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Claim {
+pub(crate) struct Claim {
     /// The time of the occurrence.
-    pub at: Timestamp,
+    pub(crate) at: Timestamp,
     /// The number of this attempt, from 1.
-    pub attempt: u32,
+    pub(crate) attempt: u32,
     /// The time until which the claim is valid unless its scheduler extends it.
-    pub lease_until: Timestamp,
+    pub(crate) lease_until: Timestamp,
     /// The random name of the scheduler that fires it.
-    pub claimant: String,
+    pub(crate) claimant: String,
     /// Whether the action may be repeated if the scheduler ends before the action has ended.
-    pub is_repeatable: bool,
+    pub(crate) is_repeatable: bool,
 }
 
 /// A planned further attempt at an occurrence.
@@ -91,6 +79,9 @@ pub struct Retry {
     pub attempt: u32,
     /// The earliest time of the attempt.
     pub not_before: Timestamp,
+    /// The reason why the attempt before did not succeed.
+    #[serde(default)]
+    pub error: String,
 }
 
 /// A schedule with its state, as it is [stored](crate::Schedules).
@@ -132,7 +123,7 @@ pub struct ScheduleRecord {
     /// The next occurrence; `None` if there is none.
     pub next_at: Option<Timestamp>,
     /// The occurrence that is being fired.
-    pub firing: Option<Claim>,
+    pub(crate) firing: Option<Claim>,
     /// The attempt that follows a failed one.
     pub retry: Option<Retry>,
     /// The number of occurrences that have failed in succession.
@@ -242,6 +233,11 @@ impl ScheduleRecord {
             let outcome = Outcome::Interrupted { attempts: retry.attempt.saturating_sub(1) };
             self.report(HistoryEntry::new(retry.at, now, outcome));
         }
+    }
+
+    /// Returns the time of the occurrence that is being fired; `None` if there is none.
+    pub fn firing_at(&self) -> Option<Timestamp> {
+        self.firing.as_ref().map(|firing| firing.at)
     }
 
     /// Returns the time at which a scheduler has to examine the record; `None` if there is none.

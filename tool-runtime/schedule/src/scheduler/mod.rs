@@ -2,6 +2,7 @@
 
 mod delay;
 mod due;
+mod emit;
 pub(crate) mod executor;
 pub(crate) mod plan;
 mod settings;
@@ -17,7 +18,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tool_core::records::StoreError;
 
+use crate::event::ScheduleEvent;
 use crate::schedules::Schedules;
+use emit::Observers;
 use executor::Executor;
 use settings::Settings;
 use worker::Worker;
@@ -41,7 +44,6 @@ type Executors = dyn Fn(&str) -> Option<Executor> + Send + Sync;
 /// | [`grace_period`](Self::grace_period) | 60 seconds |
 /// | [`max_concurrent`](Self::max_concurrent) | 16 actions |
 /// | [`max_failures`](Self::max_failures) | no limit |
-/// | [`on_error`](Self::on_error) | does nothing |
 ///
 /// ```
 /// use tool_runtime::agent::session::MemorySessions;
@@ -97,7 +99,7 @@ impl Scheduler {
             lease: Duration::from_secs(60),
             grace_period: Duration::from_secs(60),
             max_failures: None,
-            on_error: Arc::new(|_| {}),
+            observers: Observers::default(),
         };
         Self { schedules: store.into(), executors: Arc::new(executors), settings }
     }
@@ -160,14 +162,13 @@ impl Scheduler {
         self.with(|it| Settings { max_failures, ..it })
     }
 
-    /// Calls a function with each error of the store, also with those that do not end the
-    /// scheduler. Default: does nothing.
+    /// Calls a function with each event: outcomes of occurrences, retries, schedules that stop, and
+    /// errors of the store. Call it again to add another function.
     ///
-    /// | error | consequence |
-    /// |---|---|
-    /// | [`Corrupt`](StoreError::Corrupt) | The schedule does not fire until its record is repaired or deleted; other schedules do. The error is reported once for each revision of the record. |
-    /// | another error, of a poll | The scheduler polls again after the [interval](Self::poll_interval). |
-    /// | another error, when a result is saved | The result is lost, and the occurrence is reported as [interrupted](crate::Outcome::Interrupted). |
+    /// The function is called in the task of the scheduler, so it must not block. A panic is caught.
+    /// With the feature `tracing`, each event is also emitted to `tracing`, with the target
+    /// `tool_runtime`, and the level `WARN` if it [is a warning](ScheduleEvent::is_warning), or else
+    /// `INFO`.
     ///
     /// ```
     /// use tool_runtime::records::{Expected, MemoryRecords, Records};
@@ -178,15 +179,16 @@ impl Scheduler {
     /// let store = MemoryRecords::new();
     /// store.save("schedules", "ada/mail", Expected::Absent, "{}", None).await?;
     /// let scheduler = Scheduler::new(store, |_: &str| Some(Executor::new()))
-    ///     .on_error(|error| println!("{error}"));
+    ///     .on_event(|event| println!("{event}"));
     /// let error = scheduler.fire_due().await.unwrap_err();
     /// assert!(error.to_string().starts_with("the record of `ada/mail` can't be read"));
     /// # Ok(())
     /// # }
     /// ```
     #[must_use]
-    pub fn on_error(self, observer: impl Fn(&StoreError) + Send + Sync + 'static) -> Self {
-        self.with(|it| Settings { on_error: Arc::new(observer), ..it })
+    pub fn on_event(mut self, observer: impl Fn(&ScheduleEvent) + Send + Sync + 'static) -> Self {
+        self.settings.observers.add(observer);
+        self
     }
 
     /// Fires due schedules until the future is dropped.

@@ -45,6 +45,10 @@ impl ScheduleRecord {
         }
         if let Some(firing) = self.firing.take() {
             self.interrupt(&firing, now);
+            // A retry is saved, and so emitted, before it is claimed.
+            if self.retry.is_some() {
+                return None;
+            }
         }
         if self.state != ScheduleState::Active {
             return None;
@@ -89,11 +93,11 @@ impl ScheduleRecord {
         let is_current = self.firing.as_ref().is_some_and(|firing| is_same(firing, claim));
         if is_current {
             self.firing = None;
-            let may_retry = self.state == ScheduleState::Active
+            if let AttemptResult::Failed { error, is_retryable: true } = &result
+                && self.state == ScheduleState::Active
                 && claim.attempt <= self.schedule.max_retries
-                && matches!(result, AttemptResult::Failed { is_retryable: true, .. });
-            if may_retry {
-                self.retry = Some(next_attempt(claim, now));
+            {
+                self.retry = Some(next_attempt(claim, error.clone(), now));
                 return;
             }
         } else if !self.remove_interrupted(claim) {
@@ -149,7 +153,8 @@ impl ScheduleRecord {
             && attempts <= self.schedule.max_retries
             && self.state == ScheduleState::Active;
         if may_retry {
-            self.retry = Some(Retry { not_before: now, ..next_attempt(firing, now) });
+            let error = "the scheduler ended while it fired the occurrence".to_owned();
+            self.retry = Some(Retry { not_before: now, ..next_attempt(firing, error, now) });
             return;
         }
         self.report(HistoryEntry::new(firing.at, now, Outcome::Interrupted { attempts }));
@@ -205,10 +210,11 @@ fn is_same(firing: &Claim, claim: &Claim) -> bool {
     (firing.at, firing.attempt, &firing.claimant) == (claim.at, claim.attempt, &claim.claimant)
 }
 
-fn next_attempt(firing: &Claim, now: Timestamp) -> Retry {
+fn next_attempt(firing: &Claim, error: String, now: Timestamp) -> Retry {
     Retry {
         at: firing.at,
         attempt: firing.attempt.saturating_add(1),
         not_before: later(now, delay(firing.attempt)),
+        error,
     }
 }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-use tool_core::records::StoreError;
-
+use super::emit::Observers;
 use super::plan::Rules;
+use jiff::{SignedDuration, Timestamp};
 
 /// The settings of a scheduler, which its methods describe.
 #[derive(Clone)]
@@ -17,7 +16,7 @@ pub(crate) struct Settings {
     pub(crate) lease: Duration,
     pub(crate) grace_period: Duration,
     pub(crate) max_failures: Option<u32>,
-    pub(crate) on_error: Arc<dyn Fn(&StoreError) + Send + Sync>,
+    pub(crate) observers: Observers,
 }
 
 impl Settings {

@@ -16,8 +16,10 @@ use super::executor::Executor;
 use super::plan::AttemptResult;
 use super::settings::Settings;
 use super::{Executors, Scheduler};
+use crate::event::ScheduleEvent;
+use crate::list::ScheduleQuery;
 use crate::record::{Claim, ScheduleRecord};
-use crate::schedules::{ScheduleQuery, Schedules};
+use crate::schedules::Schedules;
 
 /// The number of failures of the store in succession that end a scheduler.
 const MAX_STORE_FAILURES: u32 = 10;
@@ -83,7 +85,7 @@ impl Worker {
                     wait
                 }
                 Err(error) => {
-                    (self.0.settings.on_error)(&error);
+                    self.0.emit_failure(&error);
                     failures += 1;
                     if failures >= MAX_STORE_FAILURES {
                         while tasks.join_next().await.is_some() {}
@@ -117,7 +119,7 @@ impl Worker {
             count += 1;
         }
         if let Err(error) = &result {
-            (self.0.settings.on_error)(error);
+            self.0.emit_failure(error);
         }
         result?;
         match self.0.corrupt.lock().unwrap_or_else(PoisonError::into_inner).values().next() {
@@ -199,7 +201,7 @@ impl Worker {
             return Ok(false);
         }
         match shared.schedules.save(&record).await {
-            Ok(_) => {}
+            Ok(_) => shared.emit(&ScheduleEvent::of_change(&before, &record, now)),
             // Another scheduler was faster.
             Err(error) if error.is_conflict() => return Ok(true),
             Err(error) => return Err(error),
@@ -212,6 +214,14 @@ impl Worker {
 }
 
 impl Shared {
+    fn emit(&self, events: &[ScheduleEvent]) {
+        events.iter().for_each(|event| self.settings.observers.emit(event));
+    }
+
+    fn emit_failure(&self, error: &StoreError) {
+        self.emit(&[ScheduleEvent::StoreFailed { error: error.to_string() }]);
+    }
+
     /// Reports each corrupt record once.
     fn report(&self, found: Vec<CorruptRecord>) {
         for corrupt in found {
@@ -220,7 +230,7 @@ impl Shared {
             let before = reported.insert(key, corrupt.clone());
             drop(reported);
             if before.is_none_or(|before| before.revision != revision) {
-                (self.settings.on_error)(&corrupt.into());
+                self.emit(&[ScheduleEvent::Corrupt { record: corrupt }]);
             }
         }
     }
@@ -292,9 +302,10 @@ impl Shared {
     /// Changes the stored record. The change returns whether it has to be saved.
     async fn update(&self, key: &(String, String), change: impl Fn(&mut ScheduleRecord) -> bool) {
         let mut last = None;
+        let mut events = Vec::new();
         for attempt in 0..MAX_SAVES {
-            match self.try_update(key, &change).await {
-                Ok(()) => return,
+            match self.try_update(key, &change, &mut events).await {
+                Ok(()) => return self.emit(&events),
                 Err(error) => {
                     let is_conflict = error.is_conflict();
                     last = Some(error);
@@ -308,17 +319,22 @@ impl Shared {
         }
         // The claim ends with its lease, and the occurrence is reported as interrupted.
         if let Some(error) = last {
-            (self.settings.on_error)(&error);
+            self.emit_failure(&error);
         }
     }
 
+    /// Changes and saves the record, and sets the events of the change. A change that needs no save
+    /// leaves them: a save whose confirmation was lost has made it.
     async fn try_update(
         &self,
         (principal, name): &(String, String),
         change: impl Fn(&mut ScheduleRecord) -> bool,
+        events: &mut Vec<ScheduleEvent>,
     ) -> Result<(), StoreError> {
         let Some(mut record) = self.schedules.load(principal, name).await? else { return Ok(()) };
+        let before = record.clone();
         if change(&mut record) {
+            *events = ScheduleEvent::of_change(&before, &record, self.settings.now());
             self.schedules.save(&record).await?;
         }
         Ok(())

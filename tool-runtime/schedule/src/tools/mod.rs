@@ -12,9 +12,10 @@ use tool_core::records::{Expected, Position, StoreError};
 use tool_core::{OutputFormat, RunContext, ToolContext, ToolError, ToolErrorKind, tool};
 
 use crate::definition::Schedule;
+use crate::list::ScheduleQuery;
 use crate::record::{ScheduleRecord, ScheduleState};
 use crate::scheduler::executor::PRINCIPAL;
-use crate::schedules::{ScheduleQuery, Schedules, key};
+use crate::schedules::{Schedules, key};
 use arguments::{ActionArguments, Missed, Problems, Sessions, TimingArguments};
 use rows::ScheduleRow;
 use tool_core::__workspace::Rows;

@@ -167,7 +167,7 @@ fn check(folder: &Path, records: &[ScheduleRecord], outcomes: &Outcomes) {
     let (mut fired, mut interrupted, mut missed) = (0, 0, 0);
     for record in records {
         let name = record.schedule.name.as_str();
-        assert_eq!(record.firing, None, "{name}");
+        assert_eq!(record.firing_at(), None, "{name}");
         let occurrences = record.schedule.timing.after(record.created_at).unwrap();
         let occurrences = occurrences.take_while(|at| *at <= record.handled_until);
         for at in occurrences {

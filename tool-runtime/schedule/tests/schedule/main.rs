@@ -14,6 +14,7 @@
 
 mod calendar;
 mod crashes;
+mod events;
 mod firing;
 mod fixture;
 #[path = "../../../conformance/tests/intercepted.rs"]

@@ -12,8 +12,8 @@ use tool_runtime::records::{
 };
 use tool_runtime::schedule::jiff::Timestamp;
 use tool_runtime::schedule::{
-    Action, Executor, Outcome, Schedule, ScheduleQuery, ScheduleRecord, ScheduleState,
-    ScheduleTools, Scheduler, Schedules, Timing,
+    Action, Executor, Outcome, Schedule, ScheduleEvent, ScheduleQuery, ScheduleRecord,
+    ScheduleState, ScheduleTools, Scheduler, Schedules, Timing,
 };
 use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, tools};
 
@@ -93,11 +93,9 @@ async fn list_has_the_schedules_in_one_state_page_by_page() {
     }
     let paused = ScheduleQuery::all().principal("ada").state(ScheduleState::Paused);
     assert_eq!(names(&schedules.list(paused.clone()).await.unwrap().records), ["06", "13"]);
-    for (limit, pages) in [
-        (1, &[&["06"][..], &["13"], &[]][..]),
-        (2, &[&["06", "13"], &[]]),
-        (3, &[&["06", "13"]]),
-    ] {
+    for (limit, pages) in
+        [(1, &[&["06"][..], &["13"], &[]][..]), (2, &[&["06", "13"], &[]]), (3, &[&["06", "13"]])]
+    {
         let mut query = paused.clone().limit(limit);
         for (number, expected) in pages.iter().enumerate() {
             let page = schedules.list(query.clone()).await.unwrap();
@@ -282,7 +280,11 @@ async fn running_scheduler_reports_each_altered_record_once() {
     let reported = Arc::clone(&errors);
     let scheduler = Clock::at(DUE)
         .scheduler(&Schedules::new(store.clone()), executors(&log))
-        .on_error(move |error| reported.lock().unwrap().push(error.to_string()));
+        .on_event(move |event| {
+            if matches!(event, ScheduleEvent::Corrupt { .. }) {
+                reported.lock().unwrap().push(event.to_string());
+            }
+        });
     let run = scheduler.run_until(sleep(Duration::from_secs(3600)));
     let altered = async {
         sleep(Duration::from_secs(60)).await;
@@ -310,8 +312,11 @@ async fn scheduler_reports_failures_of_the_store_and_ends_after_ten() {
         });
         let count = Arc::new(AtomicU32::new(0));
         let counter = Arc::clone(&count);
-        let scheduler = Scheduler::new(store, |_: &str| Some(Executor::new()))
-            .on_error(move |_| _ = counter.fetch_add(1, Ordering::Relaxed));
+        let scheduler =
+            Scheduler::new(store, |_: &str| Some(Executor::new())).on_event(move |event| {
+                assert_eq!(event.to_string(), "store unavailable: the disk is full");
+                counter.fetch_add(1, Ordering::Relaxed);
+            });
         let ended = scheduler.run_until(sleep(Duration::from_secs(3600))).await;
         assert_eq!((ended.is_ok(), count.load(Ordering::Relaxed)), (is_running, failures));
     }

@@ -64,7 +64,7 @@ type Executors = dyn Fn(&str) -> Option<Executor> + Send + Sync;
 ///
 /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// let executor = Executor::new().agent(Agent::new(model, Tools::new()), MemorySessions::new());
-/// // A principal without an executor has no rights.
+/// // A schedule of a principal without an executor stops.
 /// let executors = move |principal: &str| (principal == "ada").then(|| executor.clone());
 ///
 /// // A server calls `run` instead, which fires schedules until it is dropped.
@@ -86,8 +86,10 @@ pub struct Scheduler {
 impl Scheduler {
     /// Creates a scheduler with the default settings for the schedules of a store.
     ///
-    /// `executors` returns the executor of a principal; `None` if the principal has no rights. It
-    /// is called for each occurrence, so revoked rights apply at once.
+    /// `executors` returns the executor of a principal; `None` if the principal has none. It is
+    /// called for each occurrence, so revoked rights apply at once. A schedule that is due and
+    /// whose principal has no executor [fails](crate::ScheduleState::Failed), until it is
+    /// [resumed](crate::ScheduleRecord::resume).
     pub fn new(
         store: impl Into<Schedules>,
         executors: impl Fn(&str) -> Option<Executor> + Send + Sync + 'static,

@@ -24,8 +24,15 @@ pub(crate) struct Rules {
 /// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AttemptResult {
-    Fired { summary: String },
-    Failed { error: String, is_retryable: bool },
+    Fired {
+        summary: String,
+    },
+    Failed {
+        error: String,
+        is_retryable: bool,
+    },
+    /// The principal has no executor, which stops the schedule.
+    NoExecutor,
 }
 
 impl ScheduleRecord {
@@ -104,26 +111,38 @@ impl ScheduleRecord {
             return;
         }
         let attempts = claim.attempt;
+        let mut has_executor = true;
         let outcome = match result {
-            AttemptResult::Fired { summary } => {
-                self.forget_failures();
-                Outcome::Fired { attempts, summary }
-            }
-            AttemptResult::Failed { error, .. } => {
-                self.failures = self.failures.saturating_add(1);
-                self.backoff_until = Some(later(now, delay(self.failures)));
-                Outcome::Failed { attempts, error }
+            AttemptResult::Fired { summary } => Outcome::Fired { attempts, summary },
+            AttemptResult::Failed { error, .. } => Outcome::Failed { attempts, error },
+            AttemptResult::NoExecutor => {
+                has_executor = false;
+                Outcome::Failed { attempts, error: self.without_executor() }
             }
         };
+        if let Outcome::Failed { .. } = outcome {
+            self.failures = self.failures.saturating_add(1);
+            self.backoff_until = Some(later(now, delay(self.failures)));
+        } else {
+            self.forget_failures();
+        }
         self.report(HistoryEntry::new(claim.at, now, outcome));
         if self.state != ScheduleState::Active {
             return;
         }
-        if self.next_at.is_none() && self.firing.is_none() && self.retry.is_none() {
+        if !has_executor {
+            let advice =
+                "return one from the function of `Scheduler::new`, and resume the schedule";
+            self.fail(format!("{}: {advice}", self.without_executor()));
+        } else if self.next_at.is_none() && self.firing.is_none() && self.retry.is_none() {
             self.state = ScheduleState::Finished;
         } else if rules.max_failures.is_some_and(|most| self.failures >= most) {
             self.fail(format!("{} occurrences failed in succession", self.failures));
         }
+    }
+
+    fn without_executor(&self) -> String {
+        format!("the principal `{}` has no executor", self.schedule.principal)
     }
 
     /// Returns whether the record waits for a time that a wrong clock has set.

@@ -269,10 +269,7 @@ impl Shared {
             async move {
                 match executor {
                     Some(executor) => executor.perform(&record.schedule, &firing).await,
-                    None => {
-                        let principal = &record.schedule.principal;
-                        failed(format!("the principal `{principal}` has no rights"))
-                    }
+                    None => AttemptResult::NoExecutor,
                 }
             }
         });

@@ -1,16 +1,18 @@
 //! Actions that fire, and their rights.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
 use tool_runtime::agent::Steering;
 use tool_runtime::agent::session::MemorySessions;
 use tool_runtime::dispatch::{AskLater, Batch, Permissions, RunInfo};
-use tool_runtime::schedule::ScheduleTools;
 use tool_runtime::schedule::jiff::SignedDuration;
-use tool_runtime::schedule::{Action, Executor, PRINCIPAL, Schedule, ScheduleRecord, Timing};
+use tool_runtime::schedule::{
+    Action, Executor, PRINCIPAL, Schedule, ScheduleEvent, ScheduleQuery, ScheduleRecord,
+    ScheduleState, ScheduleTools, Timing,
+};
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Dispatcher, Message, ModelError, Permission, Policy,
     Registry, ScriptedModel, ToolCall, ToolContext, async_trait, tool, tools,
@@ -78,7 +80,7 @@ async fn calls_have_the_rights_of_their_principal() {
         ("whoami", "ada", r#"fired: "ada" "s" "2027-01-01T01:00:00Z""#),
         ("shutdown", "ada", "failed: `shutdown` is not allowed here."),
         ("shutdown", "root", "fired: it is down"),
-        ("shutdown", "mallory", "failed: the principal `mallory` has no rights"),
+        ("shutdown", "mallory", "failed: the principal `mallory` has no executor"),
         ("pay", "root", "failed: "),
     ] {
         let action = Action::call(tool, serde_json::json!({}));
@@ -210,6 +212,52 @@ async fn action_without_a_part_of_the_executor_fails() {
             )
         );
     }
+}
+
+#[tokio::test]
+async fn schedule_without_an_executor_stops_until_it_is_resumed() {
+    let (store, clock) = (in_memory(), Clock::at(START));
+    for (name, timing) in [
+        ("hourly", Timing::cron("0 * * * *", "UTC").unwrap()),
+        ("once", Timing::once(time("2027-01-01T01:00:00Z"))),
+    ] {
+        let schedule = Schedule::new(name, timing, Action::call("whoami", json!({})), "ada");
+        store.save(&ScheduleRecord::new(schedule, clock.now()).unwrap()).await.unwrap();
+    }
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let observed = Arc::clone(&events);
+    let mut hour = 0;
+    let mut fire = async |is_known: bool| {
+        hour += 1;
+        clock.set_time(time(START) + SignedDuration::from_hours(hour));
+        let executors = move |principal: &str| executor(principal).filter(|_| is_known);
+        let observed = Arc::clone(&observed);
+        let scheduler = clock.scheduler(&store, executors).on_event(move |event| {
+            if matches!(event, ScheduleEvent::Stopped { .. }) && event.is_warning() {
+                observed.lock().unwrap().push(event.to_string());
+            }
+        });
+        scheduler.fire_due().await.unwrap()
+    };
+    assert_eq!((fire(false).await, fire(true).await), (2, 0));
+    let reason = "the principal `ada` has no executor: return one from the function of \
+                  `Scheduler::new`, and resume the schedule";
+    let expected = ["hourly", "once"]
+        .map(|name| format!("schedule `{name}` of `ada` stopped: failed: {reason}"));
+    let mut stopped = std::mem::take(&mut *events.lock().unwrap());
+    stopped.sort();
+    assert_eq!(stopped, expected);
+
+    let query = ScheduleQuery::all().state(ScheduleState::Failed);
+    let mut failed = store.list(query).await.unwrap().records;
+    assert_eq!(failed[0].stop_reason.as_deref(), Some(reason));
+    // A time that has passed needs a new one.
+    assert!(failed[1].resume(clock.now()).is_err());
+    failed[0].resume(clock.now()).unwrap();
+    store.save(&failed[0]).await.unwrap();
+    assert_eq!(fire(true).await, 1);
+    let record = store.load("ada", "hourly").await.unwrap().unwrap();
+    assert_eq!((record.counts.fired, record.failures, record.stop_reason), (1, 0, None));
 }
 
 /// Calls a tool of the schedules in a run of `ada`.

@@ -146,7 +146,7 @@ async fn run(
     let agent = Agent::new(Echo, Tools::new()).steering(&steering);
     let dispatcher = Dispatcher::new(Registry::try_from(tools![note])?);
     let executor =
-        Executor::new().agent(agent, sessions).dispatcher(dispatcher).steering(&steering);
+        Executor::new().agent(agent).sessions(sessions).dispatcher(dispatcher).steering(&steering);
     let executors = move |principal: &str| (principal == PRINCIPAL).then(|| executor.clone());
     let scheduler = Scheduler::new(schedules.clone(), executors)
         .on_event(|event| eprintln!("event    {event}"));

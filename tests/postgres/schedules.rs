@@ -33,7 +33,7 @@ async fn schedules_share_a_schema_with_sessions() {
 }
 
 async fn save(schedules: &Schedules, name: &str) {
-    let action = Action::prompt("ada", "Any mail?");
+    let action = Action::prompt("Any mail?").session("ada");
     let schedule = Schedule::new(name, Timing::cron("@daily", "UTC").unwrap(), action, "ada");
     let now = Timestamp::from_second(0).unwrap();
     schedules.save(&ScheduleRecord::new(schedule, now).unwrap()).await.unwrap();
@@ -80,7 +80,7 @@ async fn schedule_of_another_process_fires_at_its_time() {
         for name in ["a", "b", "c", "d"] {
             let now = Timestamp::now();
             let timing = Timing::once(now + SignedDuration::from_millis(200));
-            let schedule = Schedule::new(name, timing, Action::message(None, "Hello"), "ada");
+            let schedule = Schedule::new(name, timing, Action::message("Hello"), "ada");
             other.save(&ScheduleRecord::new(schedule, now).unwrap()).await.unwrap();
             while schedules.load("ada", name).await.unwrap().unwrap().history.is_empty() {
                 tokio::task::yield_now().await;

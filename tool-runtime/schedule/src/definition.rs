@@ -13,7 +13,7 @@ use crate::timing::Timing;
 /// use tool_runtime::schedule::{Action, MissedPolicy, Schedule, Timing};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let action = Action::prompt("ada", "Summarize my mail.");
+/// let action = Action::prompt("Summarize my mail.");
 /// let schedule = Schedule::new("mail", Timing::cron("0 9 * * 1-5", "Europe/Oslo")?, action, "ada")
 ///     .missed(MissedPolicy::Skip)
 ///     .max_retries(2);
@@ -66,8 +66,9 @@ impl Schedule {
     ///
     /// The scheduler retries only what is safe to repeat: calls of tools that are idempotent or
     /// only read, calls that did not start, runs that stopped because the model was unavailable
-    /// (they are resumed), prompts to a session whose run awaits an approval or is unfinished, and
-    /// messages that were refused because the queue was full. It waits for 30 seconds before the
+    /// (they are resumed; without a session, only if they have called no tool), prompts to a session
+    /// whose run awaits an approval or is unfinished, and messages that were refused because the
+    /// queue was full. It waits for 30 seconds before the
     /// first retry, and twice as long before each further one, at most for an hour.
     #[must_use]
     pub fn max_retries(mut self, retries: u32) -> Self {
@@ -88,10 +89,11 @@ impl Schedule {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Action {
-    /// Runs the agent of the principal on a prompt in a session.
+    /// Runs the agent of the principal on a prompt.
     Prompt {
-        /// The name of the session, which is created if it does not exist.
-        session: String,
+        /// The name of the session, which is created if it does not exist. `None` starts a new
+        /// conversation each time, which is not stored.
+        session: Option<String>,
         /// The text of the prompt.
         text: String,
     },
@@ -112,9 +114,9 @@ pub enum Action {
 }
 
 impl Action {
-    /// Creates an action that runs the agent on a prompt in a session.
-    pub fn prompt(session: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::Prompt { session: session.into(), text: text.into() }
+    /// Creates an action that runs the agent on a prompt, without a session.
+    pub fn prompt(text: impl Into<String>) -> Self {
+        Self::Prompt { session: None, text: text.into() }
     }
 
     /// Creates an action that calls a tool.
@@ -123,8 +125,24 @@ impl Action {
     }
 
     /// Creates an action that sends a message to the running agent, or with its next run.
-    pub fn message(session: Option<String>, text: impl Into<String>) -> Self {
-        Self::Message { session, text: text.into() }
+    pub fn message(text: impl Into<String>) -> Self {
+        Self::Message { session: None, text: text.into() }
+    }
+
+    /// Names the session of a prompt or a message. A call has none.
+    ///
+    /// ```
+    /// use tool_runtime::schedule::Action;
+    ///
+    /// let action = Action::prompt("Any mail?").session("ada");
+    /// assert_eq!(action.to_string(), r#"prompt "Any mail?" in session ada"#);
+    /// ```
+    #[must_use]
+    pub fn session(mut self, name: impl Into<String>) -> Self {
+        if let Self::Prompt { session, .. } | Self::Message { session, .. } = &mut self {
+            *session = Some(name.into());
+        }
+        self
     }
 }
 
@@ -132,7 +150,10 @@ impl Action {
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Prompt { session, text } => write!(f, "prompt {text:?} in session {session}"),
+            Self::Prompt { session: None, text } => write!(f, "prompt {text:?}"),
+            Self::Prompt { session: Some(session), text } => {
+                write!(f, "prompt {text:?} in session {session}")
+            }
             Self::Call { tool, arguments } => write!(f, "call {tool} {arguments}"),
             Self::Message { session: None, text } => write!(f, "message {text:?}"),
             Self::Message { session: Some(session), text } => {

@@ -94,7 +94,7 @@ pub struct Retry {
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let timing = Timing::cron("0 9 * * *", "UTC")?;
-/// let schedule = Schedule::new("mail", timing, Action::prompt("ada", "Any mail?"), "ada");
+/// let schedule = Schedule::new("mail", timing, Action::prompt("Any mail?"), "ada");
 /// let mut record = ScheduleRecord::new(schedule, "2027-01-01T12:00:00Z".parse()?)?;
 /// assert_eq!(record.next_at, Some("2027-01-02T09:00:00Z".parse()?));
 ///

@@ -33,7 +33,7 @@ const MAX_SCHEDULE_BYTES: usize = MAX_RECORD_BYTES / 2;
 /// let store = MemoryRecords::new();
 /// let schedules = Schedules::new(store.clone());
 /// let timing = Timing::once("2027-01-02T09:00:00Z".parse()?);
-/// let schedule = Schedule::new("mail", timing, Action::prompt("ada", "Any mail?"), "ada");
+/// let schedule = Schedule::new("mail", timing, Action::prompt("Any mail?"), "ada");
 /// schedules.save(&ScheduleRecord::new(schedule, "2027-01-01T12:00:00Z".parse()?)?).await?;
 ///
 /// let record = store.load("schedules", "ada/mail").await?.unwrap();
@@ -95,7 +95,7 @@ impl Schedules {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let schedules = Schedules::new(MemoryRecords::new());
     /// let timing = Timing::cron("@daily", "UTC")?;
-    /// let schedule = Schedule::new("mail", timing, Action::prompt("ada", "Any mail?"), "ada");
+    /// let schedule = Schedule::new("mail", timing, Action::prompt("Any mail?"), "ada");
     /// let mut record = ScheduleRecord::new(schedule, "2027-01-01T12:00:00Z".parse()?)?;
     /// record.revision = schedules.save(&record).await?;
     /// record.pause();

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::Value;
-use tool_core::agent::session::{Session, SessionStore};
-use tool_core::agent::{Prompt, Steering};
+use tool_core::agent::Steering;
+use tool_core::agent::session::SessionStore;
 use tool_core::dispatch::{Batch, RunInfo};
-use tool_core::{Agent, Dispatcher, StopReason, ToolCall, ToolErrorKind};
+use tool_core::{Agent, Dispatcher, ToolCall, ToolErrorKind};
 
 use super::plan::AttemptResult;
+use super::prompt;
 use crate::definition::{Action, Schedule};
 use crate::record::Claim;
 
@@ -17,7 +17,7 @@ use crate::record::Claim;
 pub const PRINCIPAL: &str = "principal";
 
 /// The key of the metadata that names the schedule of such a run or call.
-const SCHEDULE: &str = "schedule";
+pub(super) const SCHEDULE: &str = "schedule";
 
 /// The most characters of an answer or an error in the history.
 const MAX_SUMMARY: usize = 200;
@@ -27,13 +27,12 @@ const MAX_SUMMARY: usize = 200;
 ///
 /// A [`Scheduler`](crate::Scheduler) requests the executor of the principal each time a schedule
 /// fires, so that revoked rights no longer apply. An action fails if the executor lacks the agent,
-/// the dispatcher or the steering handle that it needs.
+/// the sessions, the dispatcher or the steering handle that it needs.
 ///
 /// The runs and calls have the metadata `principal`, `schedule` (its name) and `occurrence` (its
 /// time). A policy that all principals share can decide by them:
 ///
 /// ```
-/// use tool_runtime::agent::session::MemorySessions;
 /// use tool_runtime::dispatch::Permissions;
 /// use tool_runtime::schedule::{Executor, PRINCIPAL};
 /// use tool_runtime::{Agent, ChatReply, Dispatcher, Permission, Policy, Registry, ScriptedModel};
@@ -47,12 +46,13 @@ const MAX_SUMMARY: usize = 200;
 /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), registry.clone())
 ///     .policy(policy.clone());
 /// let executor = Executor::new()
-///     .agent(agent, MemorySessions::new())
+///     .agent(agent)
 ///     .dispatcher(Dispatcher::new(registry).policy(policy));
 /// ```
 #[derive(Clone, Default)]
 pub struct Executor {
-    agent: Option<(Agent, Arc<dyn SessionStore>)>,
+    agent: Option<Agent>,
+    sessions: Option<Arc<dyn SessionStore>>,
     dispatcher: Option<Dispatcher>,
     steering: Option<Steering>,
 }
@@ -63,10 +63,16 @@ impl Executor {
         Self::default()
     }
 
-    /// Sets the agent that runs prompts, and the store of its sessions.
+    /// Sets the agent that runs prompts.
     #[must_use]
-    pub fn agent(self, agent: Agent, sessions: impl SessionStore + 'static) -> Self {
-        Self { agent: Some((agent, Arc::new(sessions))), ..self }
+    pub fn agent(self, agent: Agent) -> Self {
+        Self { agent: Some(agent), ..self }
+    }
+
+    /// Sets the store of the sessions that prompts name. Prompts without a session do not need it.
+    #[must_use]
+    pub fn sessions(self, sessions: impl SessionStore + 'static) -> Self {
+        Self { sessions: Some(Arc::new(sessions)), ..self }
     }
 
     /// Sets the dispatcher that runs tool calls. Its registry and its policy decide which calls
@@ -100,9 +106,13 @@ impl Executor {
     pub(crate) async fn perform(&self, schedule: &Schedule, firing: &Claim) -> AttemptResult {
         match &schedule.action {
             Action::Prompt { session, text } => {
-                let Some((agent, sessions)) = &self.agent else { return lacks(schedule, "agent") };
-                let session = agent.session(Arc::clone(sessions), session);
-                prompt(&session, schedule, firing, text).await
+                let Some(agent) = &self.agent else { return lacks(schedule, "agent") };
+                let Some(name) = session else {
+                    return prompt::without_session(agent, schedule, firing, text).await;
+                };
+                let Some(sessions) = &self.sessions else { return lacks(schedule, "sessions") };
+                let session = agent.session(Arc::clone(sessions), name);
+                prompt::in_session(&session, schedule, firing, text).await
             }
             Action::Call { tool, arguments } => {
                 let Some(dispatcher) = &self.dispatcher else {
@@ -164,74 +174,24 @@ impl Executor {
     }
 }
 
+impl From<Agent> for Executor {
+    fn from(agent: Agent) -> Self {
+        Self::new().agent(agent)
+    }
+}
+
 impl fmt::Debug for Executor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Executor")
             .field("has_agent", &self.agent.is_some())
+            .field("has_sessions", &self.sessions.is_some())
             .field("has_dispatcher", &self.dispatcher.is_some())
             .field("has_steering", &self.steering.is_some())
             .finish()
     }
 }
 
-/// Runs a prompt in a session, or resumes the run of an earlier attempt. A run that no schedule has
-/// started is not abandoned.
-async fn prompt(
-    session: &Session,
-    schedule: &Schedule,
-    firing: &Claim,
-    text: &str,
-) -> AttemptResult {
-    let name = session.name();
-    match session.paused().await {
-        Ok(None) => {}
-        Ok(Some(_)) => return failed(format!("the session `{name}` awaits an approval"), true),
-        Err(error) => {
-            let is_transient = error.is_transient();
-            return failed(error, is_transient);
-        }
-    }
-    let metadata = metadata(schedule, firing);
-    // Waits for the runs of this process.
-    let finished = match session.resume().await {
-        Ok(None) => None,
-        Ok(Some(run)) => {
-            let stored = run.state().metadata;
-            if !stored.contains_key(SCHEDULE) {
-                let reason = "another process runs it, or its process has ended";
-                return failed(
-                    format!("the session `{name}` has an unfinished run: {reason}"),
-                    true,
-                );
-            }
-            let is_same = metadata
-                .iter()
-                .all(|(key, value)| stored.get(*key).and_then(Value::as_str) == Some(value));
-            // Dropped, the run of another occurrence is abandoned by the prompt.
-            if is_same { Some(run.finish().await) } else { None }
-        }
-        Err(stopped) => Some(Err(stopped)),
-    };
-    let result = match finished {
-        Some(result) => result,
-        None => {
-            let prompt = metadata
-                .into_iter()
-                .fold(Prompt::from(text), |prompt, (key, value)| prompt.metadata(key, value));
-            session.run(prompt).await
-        }
-    };
-    match result {
-        Ok(answer) => fired(&answer.text),
-        Err(stopped) => {
-            let is_transient =
-                matches!(&stopped.reason, StopReason::Model(error) if error.is_transient());
-            failed(stopped, is_transient)
-        }
-    }
-}
-
-fn metadata(schedule: &Schedule, firing: &Claim) -> [(&'static str, String); 3] {
+pub(super) fn metadata(schedule: &Schedule, firing: &Claim) -> [(&'static str, String); 3] {
     [
         (PRINCIPAL, schedule.principal.clone()),
         (SCHEDULE, schedule.name.clone()),
@@ -239,11 +199,11 @@ fn metadata(schedule: &Schedule, firing: &Claim) -> [(&'static str, String); 3] 
     ]
 }
 
-fn fired(text: &str) -> AttemptResult {
+pub(super) fn fired(text: &str) -> AttemptResult {
     AttemptResult::Fired { summary: truncated(text) }
 }
 
-fn failed(error: impl fmt::Display, is_retryable: bool) -> AttemptResult {
+pub(super) fn failed(error: impl fmt::Display, is_retryable: bool) -> AttemptResult {
     AttemptResult::Failed { error: truncated(&error.to_string()), is_retryable }
 }
 

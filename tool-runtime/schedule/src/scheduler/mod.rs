@@ -5,6 +5,7 @@ mod due;
 mod emit;
 pub(crate) mod executor;
 pub(crate) mod plan;
+mod prompt;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -46,29 +47,22 @@ type Executors = dyn Fn(&str) -> Option<Executor> + Send + Sync;
 /// | [`max_failures`](Self::max_failures) | no limit |
 ///
 /// ```
-/// use tool_runtime::agent::session::MemorySessions;
 /// use tool_runtime::records::MemoryRecords;
 /// use tool_runtime::schedule::jiff::{SignedDuration, Timestamp};
-/// use tool_runtime::schedule::{
-///     Action, Executor, Schedule, ScheduleRecord, Scheduler, Schedules, Timing,
-/// };
+/// use tool_runtime::schedule::{Action, Schedule, ScheduleRecord, Scheduler, Schedules, Timing};
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let now = Timestamp::now();
 /// let timing = Timing::once(now + SignedDuration::from_secs(60));
-/// let schedule = Schedule::new("greeting", timing, Action::prompt("ada", "Say hello."), "ada");
+/// let schedule = Schedule::new("greeting", timing, Action::prompt("Say hello."), "ada");
 /// let schedules = Schedules::new(MemoryRecords::new());
 /// schedules.save(&ScheduleRecord::new(schedule, now)?).await?;
 ///
 /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
-/// let executor = Executor::new().agent(Agent::new(model, Tools::new()), MemorySessions::new());
-/// // A schedule of a principal without an executor stops.
-/// let executors = move |principal: &str| (principal == "ada").then(|| executor.clone());
-///
 /// // A server calls `run` instead, which fires schedules until it is dropped.
-/// let scheduler = Scheduler::new(schedules.clone(), executors)
+/// let scheduler = Scheduler::with_executor(schedules.clone(), Agent::new(model, Tools::new()))
 ///     .clock(move || now + SignedDuration::from_secs(61));
 /// assert_eq!(scheduler.fire_due().await?, 1);
 /// let record = schedules.load("ada", "greeting").await?.ok_or("it was deleted")?;
@@ -104,6 +98,22 @@ impl Scheduler {
             observers: Observers::default(),
         };
         Self { schedules: store.into(), executors: Arc::new(executors), settings }
+    }
+
+    /// Creates a scheduler that performs all actions with one executor, for a program with one
+    /// user. An [`Agent`](tool_core::Agent) is an executor for prompts without a session.
+    ///
+    /// ```
+    /// use tool_runtime::records::MemoryRecords;
+    /// use tool_runtime::schedule::Scheduler;
+    /// use tool_runtime::{Agent, ScriptedModel, Tools};
+    ///
+    /// let agent = Agent::new(ScriptedModel::default(), Tools::new());
+    /// let scheduler = Scheduler::with_executor(MemoryRecords::new(), agent);
+    /// ```
+    pub fn with_executor(store: impl Into<Schedules>, executor: impl Into<Executor>) -> Self {
+        let executor = executor.into();
+        Self::new(store, move |_: &str| Some(executor.clone()))
     }
 
     fn with(self, change: impl FnOnce(Settings) -> Settings) -> Self {

@@ -11,7 +11,7 @@ use tool_runtime::dispatch::{AskLater, Batch, Permissions, RunInfo};
 use tool_runtime::schedule::jiff::SignedDuration;
 use tool_runtime::schedule::{
     Action, Executor, PRINCIPAL, Schedule, ScheduleEvent, ScheduleQuery, ScheduleRecord,
-    ScheduleState, ScheduleTools, Timing,
+    ScheduleState, ScheduleTools, Scheduler, Timing,
 };
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Dispatcher, Message, ModelError, Permission, Policy,
@@ -97,8 +97,8 @@ async fn prompt_runs_the_agent_of_the_principal_in_its_session() {
         ChatReply::text("It can't be shut down."),
     ]);
     let agent = Agent::new(model, registry()).policy(policy());
-    let executor = Executor::new().agent(agent.clone(), sessions.clone());
-    let action = Action::prompt("ada", "Shut down.");
+    let executor = Executor::new().agent(agent.clone()).sessions(sessions.clone());
+    let action = Action::prompt("Shut down.").session("ada");
     let outcome = outcome(action, "ada", move |_| Some(executor.clone())).await;
     assert_eq!(outcome, "fired: It can't be shut down.");
     let messages = agent.session(sessions, "ada").messages().await.unwrap();
@@ -110,15 +110,73 @@ async fn prompt_runs_the_agent_of_the_principal_in_its_session() {
 }
 
 #[tokio::test]
+async fn prompt_without_a_session_starts_a_new_conversation_each_time() {
+    let (store, clock) = (in_memory(), Clock::at(START));
+    let timing = Timing::cron("0 * * * *", "UTC").unwrap();
+    let schedule = Schedule::new("s", timing, Action::prompt("News?"), "ada");
+    store.save(&ScheduleRecord::new(schedule, clock.now()).unwrap()).await.unwrap();
+    let agent = Agent::new(Flaky(AtomicU32::new(2)), registry());
+    let scheduler = Scheduler::with_executor(store.clone(), agent);
+    for hour in 1..=3 {
+        let now = time(START) + SignedDuration::from_hours(hour);
+        assert_eq!(scheduler.clone().clock(move || now).fire_due().await.unwrap(), 1);
+    }
+    let history = store.load("ada", "s").await.unwrap().unwrap().history;
+    let outcomes: Vec<_> = history.iter().map(|entry| entry.outcome.to_string()).collect();
+    assert_eq!(outcomes, ["fired: 1 prompts"; 3]);
+}
+
+/// Calls a tool, and is unavailable afterwards.
+struct CallsOnce(&'static str);
+
+#[async_trait]
+impl ChatModel for CallsOnce {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        match request.messages.last() {
+            Some(Message::Tool { .. }) => Err(ModelError::unavailable("the model is down")),
+            _ if self.0.is_empty() => Err(ModelError::unavailable("the model is down")),
+            _ => Ok(ChatReply::default().call(self.0, "{}")),
+        }
+    }
+}
+
+#[tokio::test]
+async fn prompt_without_a_session_repeats_no_call_and_awaits_no_approval() {
+    for (tool, is_retried, expected) in [
+        ("", true, "the model is down"),
+        ("whoami", false, "the model is down"),
+        ("pay", false, "the run awaits an approval: allow the tool, or name a session"),
+    ] {
+        let (store, clock) = (in_memory(), Clock::at(START));
+        let timing = Timing::once(time("2027-01-01T01:00:00Z"));
+        let schedule = Schedule::new("s", timing, Action::prompt("News?"), "ada").max_retries(1);
+        store.save(&ScheduleRecord::new(schedule, clock.now()).unwrap()).await.unwrap();
+        let agent =
+            Agent::new(CallsOnce(tool), registry()).policy(Policy::new().approver(AskLater));
+        clock.set("2027-01-01T01:00:00Z");
+        let scheduler = Scheduler::with_executor(store.clone(), agent);
+        scheduler.clock(move || clock.now()).fire_due().await.unwrap();
+        let record = store.load("ada", "s").await.unwrap().unwrap();
+        assert_eq!(record.retry.is_some(), is_retried, "{tool}");
+        let error = match record.retry {
+            Some(retry) => retry.error,
+            None => record.history[0].outcome.to_string(),
+        };
+        assert!(error.contains(expected), "{tool}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn prompt_does_not_abandon_a_run_that_awaits_an_approval() {
     let sessions = MemorySessions::new();
     let model = ScriptedModel::new([ChatReply::default().call("pay", "{}")]);
     let agent = Agent::new(model, registry()).policy(Policy::new().approver(AskLater));
     let session = agent.session(sessions.clone(), "ada");
     session.run("Pay.").await.unwrap_err();
-    let executor = Executor::new().agent(agent.clone(), sessions);
+    let executor = Executor::new().agent(agent.clone()).sessions(sessions);
     let outcome =
-        outcome(Action::prompt("ada", "News?"), "ada", move |_| Some(executor.clone())).await;
+        outcome(Action::prompt("News?").session("ada"), "ada", move |_| Some(executor.clone()))
+            .await;
     assert_eq!(outcome, "failed: the session `ada` awaits an approval");
     assert!(session.paused().await.unwrap().is_some());
 }
@@ -132,10 +190,11 @@ async fn prompt_does_not_abandon_an_unfinished_run_of_a_user() {
         ChatReply::text("No news."),
     ]);
     let agent = Agent::new(model, registry());
-    let executor = Executor::new().agent(agent.clone(), sessions.clone());
+    let executor = Executor::new().agent(agent.clone()).sessions(sessions.clone());
     let news = async || {
         let executor = executor.clone();
-        outcome(Action::prompt("ada", "News?"), "ada", move |_| Some(executor.clone())).await
+        outcome(Action::prompt("News?").session("ada"), "ada", move |_| Some(executor.clone()))
+            .await
     };
     let session = agent.session(sessions, "ada");
     // As if the process of the run had ended.
@@ -168,11 +227,11 @@ async fn unfinished_run_of_a_schedule_is_resumed_by_retries_and_abandoned_by_oth
     for (retries, expected) in [(2, "fired: 1 prompts"), (0, "fired: 3 prompts")] {
         let (store, clock) = (in_memory(), Clock::at(START));
         let timing = Timing::every(Duration::from_secs(3600), clock.now()).unwrap();
-        let schedule = Schedule::new("s", timing, Action::prompt("ada", "News?"), "ada");
+        let schedule = Schedule::new("s", timing, Action::prompt("News?").session("ada"), "ada");
         let schedule = schedule.max_retries(retries);
         store.save(&ScheduleRecord::new(schedule, clock.now()).unwrap()).await.unwrap();
         let agent = Agent::new(Flaky(AtomicU32::new(0)), registry());
-        let executor = Executor::new().agent(agent, MemorySessions::new());
+        let executor = Executor::new().agent(agent).sessions(MemorySessions::new());
         for _ in 0..3 {
             let executor = executor.clone();
             let executors = move |_: &str| Some(executor.clone());
@@ -189,7 +248,7 @@ async fn message_reaches_the_running_agent_of_its_session() {
     let steering = Steering::bounded(1, 100);
     let executor = Executor::new().steering(&steering);
     let executors = move |_: &str| Some(executor.clone());
-    let message = |session: &str| Action::message(Some(session.into()), "It is nine.");
+    let message = |session: &str| Action::message("It is nine.").session(session);
     let first = outcome(message("ada"), "ada", executors.clone()).await;
     assert_eq!(first, "fired: the message was sent");
     assert_eq!((steering.for_session("ada").len(), steering.for_session("bob").len()), (1, 0));
@@ -200,9 +259,10 @@ async fn message_reaches_the_running_agent_of_its_session() {
 #[tokio::test]
 async fn action_without_a_part_of_the_executor_fails() {
     for (action, part) in [
-        (Action::prompt("ada", "Hi"), "agent"),
+        (Action::prompt("Hi"), "agent"),
+        (Action::prompt("Hi").session("ada"), "agent"),
         (Action::call("whoami", serde_json::json!({})), "dispatcher"),
-        (Action::message(None, "Hi"), "steering"),
+        (Action::message("Hi"), "steering"),
     ] {
         let outcome = outcome(action, "ada", |_| Some(Executor::new())).await;
         assert_eq!(
@@ -260,6 +320,16 @@ async fn schedule_without_an_executor_stops_until_it_is_resumed() {
     assert_eq!((record.counts.fired, record.failures, record.stop_reason), (1, 0, None));
 }
 
+#[tokio::test]
+async fn prompt_in_a_session_needs_the_store_of_sessions() {
+    let agent = Agent::new(ScriptedModel::default(), registry());
+    let executors = move |_: &str| Some(Executor::from(agent.clone()));
+    let outcome = outcome(Action::prompt("Hi").session("ada"), "ada", executors).await;
+    let expected = "failed: the executor of the principal `ada` has no sessions: set \
+                    `Executor::sessions`";
+    assert_eq!(outcome, expected);
+}
+
 /// Calls a tool of the schedules in a run of `ada`.
 async fn call(
     schedules: ScheduleTools,
@@ -308,9 +378,13 @@ async fn model_cannot_schedule_into_sessions_of_others() {
 }
 
 #[tokio::test]
-async fn prompt_of_a_run_without_a_session_has_none_to_go_to() {
-    let schedules = ScheduleTools::from_metadata(in_memory());
-    let arguments = json!({ "name": "a", "every": "1h", "prompt": "Hi" });
-    let refused = call(schedules, None, "schedule_create", arguments).await;
-    assert_eq!(refused, "`session` is missing: this run has none that gets the prompt.");
+async fn prompt_of_a_run_without_a_session_has_none_and_an_update_keeps_that() {
+    let store = in_memory();
+    let tools = || ScheduleTools::from_metadata(store.clone());
+    let create = json!({ "name": "a", "every": "1h", "prompt": "Hi" });
+    let created = call(tools(), None, "schedule_create", create).await;
+    assert!(created.contains(r#" | action: "prompt \"Hi\"" | "#), "{created}");
+    let update = json!({ "name": "a", "prompt": "Ho" });
+    let updated = call(tools(), Some("ada"), "schedule_update", update).await;
+    assert!(updated.contains(r#" | action: "prompt \"Ho\"" | "#), "{updated}");
 }

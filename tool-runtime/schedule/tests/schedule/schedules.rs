@@ -210,7 +210,7 @@ async fn oldest_history_is_dropped_before_a_record_is_too_large() {
     assert_eq!(loaded.history, record.history[3..]);
     assert_eq!(loaded.counts, record.counts);
 
-    record.schedule.action = Action::prompt("ada", "x".repeat(MAX_RECORD_BYTES / 2));
+    record.schedule.action = Action::prompt("x".repeat(MAX_RECORD_BYTES / 2)).session("ada");
     record.revision = loaded.revision;
     let error = schedules.save(&record).await.unwrap_err();
     assert!(matches!(error, StoreError::TooLarge { max_bytes: 131_072, .. }), "{error}");

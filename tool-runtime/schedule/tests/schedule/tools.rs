@@ -307,7 +307,7 @@ async fn update_changes_what_is_sent_and_keeps_the_rest() {
     assert_eq!(record.schedule.missed, MissedPolicy::Skip);
     assert_eq!(record.schedule.max_retries, 3);
     let record = update(json!({ "name": "a", "prompt": "Ho" })).await;
-    assert_eq!(record.schedule.action, Action::prompt("chat", "Ho"));
+    assert_eq!(record.schedule.action, Action::prompt("Ho").session("chat"));
     assert_eq!(record.schedule.timing.to_string(), "cron 0 9 * * * in Europe/Oslo");
     let record = update(json!({ "name": "a", "cron": "0 10 * * *", "paused": true })).await;
     assert_eq!(record.state.to_string(), "paused");
@@ -388,7 +388,7 @@ async fn update_refuses_parts_that_the_schedule_does_not_have() {
     let desk = Desk::new();
     desk.create(every).await;
     let mut record = desk.store.load("ada", "a").await.unwrap().unwrap();
-    record.schedule.action = Action::prompt("private", "Hi");
+    record.schedule.action = Action::prompt("Hi").session("private");
     desk.store.save(&record).await.unwrap();
     let text =
         desk.call("schedule_update", json!({ "name": "a", "prompt": "Ho" })).await.result.text;

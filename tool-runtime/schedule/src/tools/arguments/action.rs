@@ -14,17 +14,15 @@ pub(crate) struct Sessions<'s> {
 }
 
 impl Sessions<'_> {
-    /// Returns the named session, or else that of the schedule, if the run may use it. Without
-    /// both, returns the session of the run.
+    /// Returns the named session, or else the one that the schedule has or lacks, if the run may use
+    /// it. For a new schedule without a name, returns the session of the run.
     fn choose(
         &self,
         named: Option<&str>,
-        current: Option<&str>,
+        current: Option<Option<&str>>,
         problems: &mut Problems,
     ) -> Option<String> {
-        let Some(name) = named.or(current) else {
-            return self.of_run.map(str::to_owned);
-        };
+        let name = named.or(current.unwrap_or(self.of_run))?;
         if self.of_run != Some(name) && !(self.is_allowed)(name) {
             let advice = match (self.of_run, current) {
                 (Some(_), None) => "; leave it out to use this one".to_owned(),
@@ -85,9 +83,10 @@ impl ActionArguments {
         problems: &mut Problems,
     ) -> Option<Action> {
         let session = match current {
-            Action::Prompt { session, .. } => Some(&**session),
-            Action::Message { session, .. } => session.as_deref(),
-            _ => None,
+            Action::Prompt { session, .. } | Action::Message { session, .. } => {
+                Some(session.as_deref())
+            }
+            Action::Call { .. } => None,
         };
         self.completed(current).read(session, sessions, callable, problems)
     }
@@ -105,7 +104,7 @@ impl ActionArguments {
 
     fn read(
         self,
-        current_session: Option<&str>,
+        current_session: Option<Option<&str>>,
         sessions: &Sessions<'_>,
         callable: &[String],
         problems: &mut Problems,
@@ -118,11 +117,7 @@ impl ActionArguments {
         match (self.prompt, self.tool, self.message) {
             (Some(text), None, None) => {
                 problems.check_text("prompt", &text);
-                let Some(session) = session else {
-                    problems.push("`session` is missing: this run has none that gets the prompt.");
-                    return None;
-                };
-                Some(Action::prompt(session, text))
+                Some(Action::Prompt { session, text })
             }
             (None, Some(tool), None) => {
                 if !callable.contains(&tool) {
@@ -146,7 +141,7 @@ impl ActionArguments {
             }
             (None, None, Some(text)) => {
                 problems.check_text("message", &text);
-                Some(Action::message(session, text))
+                Some(Action::Message { session, text })
             }
             (None, None, None) => {
                 problems.push(

@@ -1,14 +1,15 @@
 //! Generates the code from the model. It makes no decisions.
 
 mod argument;
+mod call;
 mod words;
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned;
+use quote::{ToTokens, quote};
 use syn::{Attribute, Ident, ReturnType, Type};
 
 pub(crate) use self::argument::{default_value, length_bounds, range_bounds};
+use self::call::{call, check};
 use self::words::words;
 use crate::attr::LoneParameter;
 use crate::model::{Param, Passing, ToolFn, Toolbox};
@@ -118,10 +119,7 @@ fn function_value(function: &ToolFn, private: &TokenStream, state: Option<&Ident
     };
     let fits = function.params.iter().map(|param| fits(param, private));
     let params = || function.params.iter().zip(0..);
-    let kinds = params().map(|(param, index)| {
-        let (kind, select) = (kind_name(index), select(param, private));
-        quote!(let #kind = #select;)
-    });
+    let kinds = kinds(function, private);
     let parameters = params().map(|(param, index)| {
         let (kind, name) = (kind_name(index), param.argument_name());
         let doc = match &param.attr.description {
@@ -147,17 +145,18 @@ fn function_value(function: &ToolFn, private: &TokenStream, state: Option<&Ident
     });
     let rules = function.params.iter().map(|param| rules(param, &attr.runtime));
     let words = words(attr, private, state.filter(|_| function.sig.receiver().is_some()));
+    let check = check(function, private, state);
     let output = output(function, private);
     quote! {{
         use #private::{
             NoSchema as _, NotResult as _, NotSerializable as _, SelectBorrowed as _, SelectOwned as _,
         };
         #(#fits)*
-        #(#kinds)*
+        #kinds
         #defaults
         #private::Function::new(
             #name, #description, &[#(#parameters),*], #private::LoneParameter::#lone, #call,
-        )#default_values #(#rules)* #(#secrets)* #words #output
+        )#default_values #(#rules)* #(#secrets)* #words #check #output
     }}
 }
 
@@ -175,81 +174,19 @@ fn rules(param: &Param, runtime: &Runtime) -> TokenStream {
     quote!(#range #length)
 }
 
+/// Generates the variables that hold the kinds of the parameters.
+fn kinds(function: &ToolFn, private: &TokenStream) -> TokenStream {
+    let params = function.params.iter().zip(0..);
+    let kinds = params.map(|(param, index)| {
+        let (kind, select) = (kind_name(index), select(param, private));
+        quote!(let #kind = #select;)
+    });
+    kinds.collect()
+}
+
 /// Returns the variable that holds the kind of the parameter at `index`, a value without size.
 fn kind_name(index: usize) -> Ident {
     Ident::new(&format!("kind{index}"), Span::mixed_site())
-}
-
-/// Generates the closure that decodes the arguments and calls the function.
-fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> TokenStream {
-    // Hygienic names, which can't conflict with names of the user.
-    let (arguments, ctx) =
-        (Ident::new("arguments", Span::mixed_site()), Ident::new("ctx", Span::mixed_site()));
-    let slots: Vec<_> = (0..function.params.len())
-        .map(|index| Ident::new(&format!("slot{index}"), Span::mixed_site()))
-        .collect();
-    let decoded = slots.iter().enumerate().map(|(index, slot)| {
-        let kind = kind_name(index);
-        quote! {
-            let #slot = match #private::Param::decode(&#kind, #arguments, #index) {
-                #private::Ok(slot) => slot,
-                #private::Err(error) => return #private::Err(error),
-            };
-        }
-    });
-    let params = || function.params.iter().zip(&slots);
-    let completed = params().zip(0..).filter_map(|((param, slot), index)| {
-        param.attr.default.as_ref()?;
-        let default = default_name(index);
-        Some(quote!(let #slot = #slot.unwrap_or_else(#default);))
-    });
-    let passed = params().map(|(param, slot)| match param.passing {
-        Passing::Owned(_) => quote!(#slot.pass(#ctx)),
-        Passing::Borrowed(_) => quote!(#slot.borrow(#ctx)),
-    });
-    let ident = &function.sig.ident;
-    let callee = match (state, function.sig.receiver()) {
-        (Some(state), Some(_)) => quote!(Self::#ident(&#state, #(#passed),*)),
-        (Some(_), None) => quote!(Self::#ident(#(#passed),*)),
-        (None, _) => quote!(#ident(#(#passed),*)),
-    };
-    let await_ = function.sig.asyncness.map(|_| quote!(.await));
-    // The span of the return type, at which an unsuitable type is reported.
-    let returned = match &function.sig.output {
-        ReturnType::Type(_, ty) => {
-            let private = function.attr.runtime.private_at(ty.span());
-            quote_spanned! {ty.span()=>
-                match #private::ReturnValue(#callee #await_).__into_result() {
-                    #private::Ok(value) => #private::IntoToolOutput::into_tool_output(value),
-                    #private::Err(error) => #private::Err(
-                        #private::IntoToolError::into_tool_error(error)
-                    ),
-                }
-            }
-        }
-        ReturnType::Default => {
-            quote!({ #callee #await_; #private::IntoToolOutput::into_tool_output(()) })
-        }
-    };
-    let body = quote!(#(#completed)* #returned);
-    let run = match function.sig.asyncness {
-        // The span of the function, at which a future that is not `Send` is reported.
-        Some(_) => {
-            let private = function.attr.runtime.private_at(ident.span());
-            quote_spanned!(ident.span()=> #private::Box::pin(async move { #body }))
-        }
-        None => quote!(#private::on_blocking_thread(#ctx, move |#ctx| { #body })),
-    };
-    let state = state.filter(|_| function.sig.receiver().is_some());
-    let share = state.map(|state| quote!(let #state = #private::Arc::clone(&#state);));
-    quote! {{
-        #share
-        #private::Box::new(move |#arguments, #ctx| {
-            #(#decoded)*
-            #share
-            #private::Ok(#run)
-        })
-    }}
 }
 
 /// Generates the check of a type. No other generated code has bounds on the types of parameters.

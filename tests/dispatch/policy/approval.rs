@@ -108,6 +108,45 @@ async fn transfer(amount: Amount) -> u32 {
 }
 
 /// Accepts only the amount 1.
+fn check_order(amount: u32, _: &ToolContext) -> Result<(), ToolError> {
+    match amount {
+        1 => Ok(()),
+        2 => panic!("on purpose"),
+        _ => Err(ToolError::validation("send at least 1")),
+    }
+}
+
+/// Orders an amount.
+#[tool(permission = "ask", check = check_order)]
+async fn order(amount: u32, _ctx: &ToolContext) -> u32 {
+    amount
+}
+
+struct Shop {
+    least: u32,
+}
+
+#[tool]
+impl Shop {
+    fn check(&self, amount: u32) -> Result<(), ToolError> {
+        let is_enough = amount >= self.least;
+        is_enough.then_some(()).ok_or_else(|| ToolError::validation("send at least 1"))
+    }
+
+    /// Sells an amount.
+    #[tool(permission = "ask", check = Self::check)]
+    async fn sell(&self, #[arg(default = 1)] amount: u32) -> u32 {
+        amount
+    }
+
+    /// Sells an amount without asking.
+    #[tool(check = Self::check)]
+    async fn sell_freely(&self, amount: u32) -> u32 {
+        amount
+    }
+}
+
+/// Accepts only the amount 1.
 struct Picky(tool_runtime::ToolDefinition);
 
 #[async_trait]
@@ -144,14 +183,22 @@ async fn approver_receives_no_arguments_that_the_tool_refuses() {
     async fn examined(amount: Amount) -> u32 {
         amount.0
     }
-    let dispatcher = dispatcher(tools![transfer, examined].with(Picky(picky)))
-        .policy(Policy::new().approver(clerk.clone()).permissions(asks));
+    let tools = tools![transfer, order, examined, ..Shop { least: 1 }].with(Picky(picky));
+    let dispatcher =
+        dispatcher(tools).policy(Policy::new().approver(clerk.clone()).permissions(asks));
     let (invalid, failed) = ("TOOL_INVALID_ARGUMENTS", "TOOL_PANICKED");
     for (name, amount, code_) in [
         ("transfer", 0, invalid),
         ("examined", 0, invalid),
         ("picky", 0, invalid),
         ("picky", 2, failed),
+        ("order", 0, invalid),
+        ("order", 2, failed),
+        ("sell", 0, invalid),
+        ("sell_freely", 0, invalid),
+        ("sell_freely", 1, "-"),
+        ("order", 1, "-"),
+        ("sell", 1, "-"),
         ("transfer", 1, "-"),
         ("examined", 1, "-"),
         ("picky", 1, "-"),
@@ -163,7 +210,7 @@ async fn approver_receives_no_arguments_that_the_tool_refuses() {
         let is_amount = code_ != invalid || name == "picky";
         assert!(is_amount || execution.result.text.contains("at least 1"), "{execution:?}");
     }
-    assert_eq!(clerk.requests().len(), 3, "only about valid calls");
+    assert_eq!(clerk.requests().len(), 5, "only about valid calls");
 }
 
 /// Several agents may share one dispatcher.

@@ -7,7 +7,7 @@ use crate::errors::Errors;
 use crate::path::Runtime;
 
 /// All words, in the order in which error messages list them.
-const WORDS: [&str; 23] = [
+const WORDS: [&str; 24] = [
     "name",
     "title",
     "description",
@@ -20,6 +20,7 @@ const WORDS: [&str; 23] = [
     "max_retries",
     "rate_limit",
     "permission",
+    "check",
     "requires",
     "extensions",
     "repair",
@@ -56,6 +57,7 @@ pub(crate) struct ToolAttr {
     /// The number of calls, and the length of the period in milliseconds.
     pub(crate) rate_limit: Option<Word<(u32, u64)>>,
     pub(crate) permission: Option<Word<&'static str>>,
+    pub(crate) check: Option<Word<Path>>,
     pub(crate) requires: Option<Word<Vec<LitStr>>>,
     pub(crate) extensions: Option<Word<Vec<Type>>>,
     pub(crate) repair: Option<Word<&'static str>>,
@@ -115,6 +117,10 @@ impl ToolAttr {
             }
             "permission" => {
                 self.permission = choice("permission = \"ask\"", &["allow", "ask", "deny"][..]);
+            }
+            "check" => {
+                self.check = value::path(word, "check = check_transfer", errors)
+                    .map(|value| Word { at: at(), value });
             }
             "requires" => {
                 let value = value::list(word, "requires(\"filesystem\", \"network\")", errors);

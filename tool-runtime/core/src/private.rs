@@ -5,7 +5,7 @@ pub use std::borrow::ToOwned;
 pub use std::boxed::Box;
 pub use std::marker::{Send, Sync};
 pub use std::option::Option::{None, Some};
-pub use std::result::Result::{Err, Ok};
+pub use std::result::Result::{self, Err, Ok};
 pub use std::sync::{Arc, LazyLock};
 pub use std::vec::Vec;
 
@@ -24,7 +24,7 @@ pub use crate::tool::param::{
 };
 pub use crate::tool::{
     Availability, Effect, IntoToolError, IntoToolOutput, NoSchema, NotResult, Permission, Repair,
-    RequiredExtension, ReturnType, ReturnValue, Toolbox, on_blocking_thread,
+    RequiredExtension, ReturnType, ReturnValue, ToolError, Toolbox, on_blocking_thread,
 };
 
 /// Replaces the body of a tool whose function has errors, so that the compiler reports only those.

@@ -58,6 +58,14 @@ pub type DecodeAndCall = dyn for<'a> Fn(&RawArguments<'_>, &'a ToolContext) -> R
     + Send
     + Sync;
 
+/// Decodes the arguments and checks them, by `#[tool(check)]`.
+pub type DecodeAndCheck = dyn Fn(&RawArguments<'_>, &ToolContext) -> Result<Result<(), ToolError>, ArgumentDecodeError>
+    + Send
+    + Sync;
+
+/// A call of the function, which does nothing until it is polled, or the error of its check.
+type CheckedCall<'c> = Result<ToolFuture<'c>, ToolError>;
+
 /// The error of one argument.
 #[derive(Debug)]
 pub enum ArgumentDecodeError {
@@ -99,6 +107,8 @@ pub(super) struct Decoder {
     /// The properties of an args struct that requires none of them; otherwise empty.
     optional_members: Box<[String]>,
     decode: Box<DecodeAndCall>,
+    /// Applies `#[tool(check)]`.
+    pub(super) check: Option<Box<DecodeAndCheck>>,
 }
 
 impl Decoder {
@@ -112,7 +122,8 @@ impl Decoder {
         let optional_members = optional_members(layout, schema);
         let names = parameters.iter().map(Parameter::argument_name).collect();
         let decode_errors = parameters.iter().map(|parameter| parameter.decode_error).collect();
-        Self { names, decode_errors, layout, nests_objects, optional_members, decode }
+        let check = None;
+        Self { names, decode_errors, layout, nests_objects, optional_members, decode, check }
     }
 
     /// Calls the function with these arguments. If they are invalid, the call returns an error.
@@ -128,8 +139,8 @@ impl Decoder {
         self.call_with_text(definition, text, ctx)
     }
 
-    /// Decodes arguments without calling the function: a call does nothing until it is polled.
-    pub(super) fn check(
+    /// Decodes and checks arguments without calling the function.
+    pub(super) fn check_arguments(
         &self,
         definition: &ToolDefinition,
         arguments: &Arguments,
@@ -160,10 +171,8 @@ impl Decoder {
     ) -> ToolFuture<'c> {
         let needs_schema =
             definition.parameters.is_constrained() || self.nests_objects && text.contains('[');
-        if !needs_schema && let Some(call) = self.decode_fast(text, ctx) {
-            return call;
-        }
-        let call = self.decode_validated(definition, text, ctx);
+        let call = if needs_schema { None } else { self.decode_fast(text, ctx) };
+        let call = call.unwrap_or_else(|| self.decode_validated(definition, text, ctx));
         call.unwrap_or_else(|error| {
             ctx.refuse_arguments();
             Box::pin(ready(Err(error)))
@@ -171,13 +180,26 @@ impl Decoder {
     }
 
     #[inline]
-    fn decode_fast<'c>(&self, text: &str, ctx: &'c ToolContext) -> Option<ToolFuture<'c>> {
+    fn decode_fast<'c>(&self, text: &str, ctx: &'c ToolContext) -> Option<CheckedCall<'c>> {
         let decoded = match self.layout {
             Layout::ArgsStruct(_) if !is_object(text) || self.may_be_envelope(text) => return None,
-            Layout::ArgsStruct(index) => (self.decode)(&RawArguments::single(text, index), ctx),
-            Layout::Named => (self.decode)(&RawArguments::split(text, &self.names).ok()?, ctx),
+            Layout::ArgsStruct(index) => self.decode_split(&RawArguments::single(text, index), ctx),
+            Layout::Named => self.decode_split(&RawArguments::split(text, &self.names).ok()?, ctx),
         };
         decoded.ok()
+    }
+
+    #[inline]
+    fn decode_split<'c>(
+        &self,
+        arguments: &RawArguments<'_>,
+        ctx: &'c ToolContext,
+    ) -> Result<CheckedCall<'c>, ArgumentDecodeError> {
+        let call = (self.decode)(arguments, ctx)?;
+        match &self.check {
+            Some(check) => Ok(check(arguments, ctx)?.map(|()| call)),
+            None => Ok(Ok(call)),
+        }
     }
 
     /// Whether the members of the object may all be inside another one: an args struct that
@@ -187,8 +209,8 @@ impl Decoder {
         !self.optional_members.is_empty() && !raw::is_empty_or_has(text, &self.optional_members)
     }
 
-    fn decode<'c>(&self, text: &str, ctx: &'c ToolContext) -> Option<ToolFuture<'c>> {
-        (self.decode)(&self.split(text).ok()?, ctx).ok()
+    fn decode<'c>(&self, text: &str, ctx: &'c ToolContext) -> Option<CheckedCall<'c>> {
+        self.decode_split(&self.split(text).ok()?, ctx).ok()
     }
 
     fn split<'t>(&self, text: &'t str) -> Result<RawArguments<'t>, SplitError<'t>> {
@@ -199,7 +221,8 @@ impl Decoder {
         }
     }
 
-    /// Repairs, validates and decodes the arguments; the error lists everything that is wrong.
+    /// Repairs, validates, decodes and checks the arguments; the error lists everything that is
+    /// wrong.
     #[cold]
     fn decode_validated<'c>(
         &self,
@@ -222,7 +245,7 @@ impl Decoder {
             mismatches.retain(|mismatch| self.nests_objects && may_be_array(mismatch));
         }
         if mismatches.is_empty() {
-            Ok(call)
+            call
         } else {
             Err(mismatch_error(definition, &mismatches, is_secret()))
         }

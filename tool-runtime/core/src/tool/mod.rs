@@ -142,7 +142,8 @@ pub trait Tool: Send + Sync {
     ///
     /// The dispatcher calls this method before it asks an approver, so that no person decides on a
     /// call that its tool would refuse. `args` match the schema. A `#[tool]` function decodes them
-    /// into its types, which may accept less than the schema. Default: accepts all.
+    /// into its types, which may accept less than the schema, and passes them to its `check`.
+    /// Default: accepts all.
     ///
     /// # Errors
     /// The error that the model receives, of the kind [`ToolErrorKind::InvalidArguments`].

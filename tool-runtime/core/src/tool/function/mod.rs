@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::ToolFuture;
-use super::args::{DecodeAndCall, Decoder};
+use super::args::{DecodeAndCall, DecodeAndCheck, Decoder};
 use super::param::Parameter;
 use super::{
     Availability, DefinitionError, Effect, Permission, RateLimit, Repair, RequiredExtension, Tool,
@@ -186,6 +186,13 @@ impl Function {
         self
     }
 
+    /// Applies `#[tool(check)]`.
+    #[must_use]
+    pub fn check(mut self, check: Box<DecodeAndCheck>) -> Self {
+        self.decoder.check = Some(check);
+        self
+    }
+
     /// Applies `#[tool(requires)]`.
     #[must_use]
     pub fn requires(mut self, capabilities: &[&str]) -> Self {
@@ -331,7 +338,7 @@ macro_rules! tool_of_function {
             ctx: &ToolContext,
         ) -> Result<(), ToolError> {
             let function: &Function = $function;
-            function.decoder.check(&function.definition, arguments, ctx)
+            function.decoder.check_arguments(&function.definition, arguments, ctx)
         }
 
         #[inline]

@@ -1,27 +1,26 @@
 //! The tools, as a model sees them.
 
 mod arguments;
+mod create;
 mod rows;
+mod update;
 
 use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
 use tool_core::records::{Expected, Position, StoreError};
 use tool_core::{OutputFormat, RunContext, ToolContext, ToolError, ToolErrorKind, tool};
 
-use crate::definition::Schedule;
 use crate::list::ScheduleQuery;
-use crate::record::{ScheduleRecord, ScheduleState};
+use crate::record::ScheduleRecord;
 use crate::scheduler::executor::PRINCIPAL;
 use crate::schedules::{Schedules, key};
-use arguments::{ActionArguments, Missed, Problems, Sessions, TimingArguments};
+use arguments::Sessions;
+use create::CreateArguments;
 use rows::ScheduleRow;
 use tool_core::__workspace::Rows;
-
-/// The most attempts to save a record that others change at the same time.
-const MAX_SAVES: u32 = 20;
+use update::UpdateArguments;
 
 /// The most schedules of a page.
 const PAGE: usize = 100;
@@ -185,6 +184,18 @@ impl ScheduleTools {
         })
     }
 
+    /// Passes the sessions that the run may schedule prompts and messages for.
+    fn with_sessions<T>(
+        &self,
+        principal: &str,
+        ctx: &ToolContext,
+        read: impl FnOnce(&Sessions<'_>) -> T,
+    ) -> T {
+        let run = ctx.run_context();
+        let is_allowed = |session: &str| (self.may_use)(principal, session);
+        read(&Sessions { of_run: run.session(), is_allowed: &is_allowed })
+    }
+
     /// Returns whether the principal has a schedule of this name, which may be one that can't be
     /// decoded.
     async fn exists(&self, name: &str, principal: &str) -> Result<bool, ToolError> {
@@ -238,73 +249,13 @@ impl fmt::Debug for ScheduleTools {
 impl ScheduleTools {
     /// Schedules a prompt, a message or a tool call, and returns its next times. Send a time (`at`,
     /// `every` or `cron`) and an action (`prompt`, `message` or `tool`).
-    #[expect(clippy::too_many_arguments, reason = "arguments of the model")]
-    #[tool(effect = "write", permission = "ask", timeout = "30s")]
+    #[tool(effect = "write", permission = "ask", timeout = "30s", check = Self::check_create)]
     async fn schedule_create(
         &self,
-        /// Unique name of the schedule.
-        name: String,
-        /// Once at this time: `2027-03-28T09:00` in the zone, or with an offset.
-        at: Option<String>,
-        /// Again after each interval, such as `15m` or `1d`. With `at`: the first time.
-        every: Option<String>,
-        /// Cron pattern of five fields, such as `0 9 * * 1-5`.
-        cron: Option<String>,
-        /// Time zone such as `Europe/Oslo`.
-        zone: Option<String>,
-        /// Prompt that the agent runs.
-        prompt: Option<String>,
-        /// Session of the prompt or the message. Default: this one.
-        session: Option<String>,
-        /// Message to the running agent.
-        message: Option<String>,
-        /// Name of the tool to call.
-        tool: Option<String>,
-        /// Arguments of the tool.
-        arguments: Option<Map<String, Value>>,
-        /// Occurrences that are late: `skip` them, fire `once`, or fire `all`.
-        missed: Option<Missed>,
-        /// Number of retries, if they are safe.
-        #[arg(default = 0, range(max = 10))]
-        retries: u32,
-        #[arg(default)] output: OutputFormat,
+        args: CreateArguments,
         ctx: &ToolContext,
     ) -> Result<Rows<ScheduleRow>, ToolError> {
-        let principal = self.principal(ctx)?;
-        let now = (self.clock)();
-        let mut problems = Problems::default();
-        problems.check_name(&name);
-        let timing = TimingArguments { at, every, cron, zone };
-        let timing = timing.timing(&self.zone, now, &mut problems);
-        let action = ActionArguments { prompt, session, tool, arguments, message };
-        let run = ctx.run_context();
-        let is_allowed = |session: &str| (self.may_use)(&principal, session);
-        let sessions = Sessions { of_run: run.session(), is_allowed: &is_allowed };
-        let action = action.action(&sessions, &self.callable, &mut problems);
-        if self.exists(&name, &principal).await? {
-            problems.push(name_exists(&name));
-        }
-        let query = ScheduleQuery::all().principal(&principal).limit(self.max_schedules);
-        let list = self.schedules.list(query).await.map_err(unavailable)?;
-        let count = list.records.len() + list.corrupt.len();
-        if count >= self.max_schedules {
-            problems.push(format!("There are {count} schedules already: delete one first."));
-        }
-        problems.check()?;
-        let (Some(timing), Some(action)) = (timing, action) else {
-            return Err(ToolError::validation("the arguments are incomplete"));
-        };
-        let mut schedule = Schedule::new(name, timing, action, principal).max_retries(retries);
-        schedule.missed = missed.map(Into::into).unwrap_or_default();
-        let record = ScheduleRecord::new(schedule, now).map_err(|error| invalid(&error))?;
-        match self.schedules.save(&record).await {
-            Ok(_) => row(&record, output),
-            // Another run has created it meanwhile.
-            Err(error) if error.is_conflict() => {
-                Err(ToolError::validation(name_exists(&record.schedule.name)))
-            }
-            Err(error) => Err(unavailable(error)),
-        }
+        self.create(args, ctx).await
     }
 
     /// Lists the schedules with their state, their next times and their last outcome.
@@ -335,93 +286,13 @@ impl ScheduleTools {
 
     /// Changes, pauses or resumes a schedule. What is left out stays; a new time replaces the time,
     /// and a new action the action. Both resume a failed schedule.
-    #[expect(clippy::too_many_arguments, reason = "arguments of the model")]
-    #[tool(effect = "write", permission = "ask", timeout = "30s")]
+    #[tool(effect = "write", permission = "ask", timeout = "30s", check = Self::check_update)]
     async fn schedule_update(
         &self,
-        /// Name of the schedule.
-        name: String,
-        /// `true` pauses the schedule; `false` resumes it.
-        paused: Option<bool>,
-        /// Once at this time: `2027-03-28T09:00` in the zone, or with an offset.
-        at: Option<String>,
-        /// Again after each interval, such as `15m` or `1d`. With `at`: the first time.
-        every: Option<String>,
-        /// Cron pattern of five fields, such as `0 9 * * 1-5`.
-        cron: Option<String>,
-        /// Time zone such as `Europe/Oslo`. Default: that of the schedule.
-        zone: Option<String>,
-        /// Prompt that the agent runs.
-        prompt: Option<String>,
-        /// Session of the prompt or the message. Default: that of the schedule.
-        session: Option<String>,
-        /// Message to the running agent.
-        message: Option<String>,
-        /// Name of the tool to call.
-        tool: Option<String>,
-        /// Arguments of the tool.
-        arguments: Option<Map<String, Value>>,
-        /// Occurrences that are late: `skip` them, fire `once`, or fire `all`.
-        missed: Option<Missed>,
-        /// Number of retries, if they are safe.
-        #[arg(range(max = 10))]
-        retries: Option<u32>,
-        #[arg(default)] output: OutputFormat,
+        args: UpdateArguments,
         ctx: &ToolContext,
     ) -> Result<Rows<ScheduleRow>, ToolError> {
-        let principal = self.principal(ctx)?;
-        let now = (self.clock)();
-        let mut record = self.load(&name, &principal).await?;
-        let mut problems = Problems::default();
-        let timing = TimingArguments { at, every, cron, zone };
-        let current = &record.schedule;
-        let timing = (!timing.is_empty())
-            .then(|| timing.replacement(&current.timing, &self.zone, now, &mut problems))
-            .flatten();
-        let action = ActionArguments { prompt, session, tool, arguments, message };
-        let run = ctx.run_context();
-        let is_allowed = |session: &str| (self.may_use)(&principal, session);
-        let sessions = Sessions { of_run: run.session(), is_allowed: &is_allowed };
-        let (sessions, callable) = (&sessions, &self.callable);
-        let action = (!action.is_empty())
-            .then(|| action.replacement(&current.action, sessions, callable, &mut problems))
-            .flatten();
-        problems.check()?;
-        for _ in 0..MAX_SAVES {
-            let mut schedule = record.schedule.clone();
-            schedule.missed = missed.map_or(schedule.missed, Into::into);
-            schedule.max_retries = retries.unwrap_or(schedule.max_retries);
-            schedule.action = action.clone().unwrap_or(schedule.action);
-            schedule.timing = timing.clone().unwrap_or(schedule.timing);
-            let has_failed = record.state == ScheduleState::Failed;
-            if timing.is_some() || (has_failed && action.is_some()) {
-                record.set_schedule(schedule, now).map_err(|error| invalid(&error))?;
-            } else {
-                // A change of the action does not skip what is due.
-                record.schedule = schedule;
-            }
-            if action.is_some() || paused == Some(false) {
-                record.forget_failures();
-            }
-            match paused {
-                Some(true) => {
-                    record.miss_due(now);
-                    record.pause();
-                }
-                // An active schedule continues, so that due occurrences are not lost.
-                Some(false) if record.state != ScheduleState::Active => {
-                    record.resume(now).map_err(|error| invalid(&error))?;
-                }
-                _ => {}
-            }
-            match self.schedules.save(&record).await {
-                Ok(_) => return row(&record, output),
-                // A scheduler has claimed it, or has saved a result.
-                Err(error) if error.is_conflict() => record = self.load(&name, &principal).await?,
-                Err(error) => return Err(unavailable(error)),
-            }
-        }
-        Err(busy(&name))
+        self.update(args, ctx).await
     }
 
     /// Deletes a schedule. What it is doing at the moment continues.
@@ -446,10 +317,6 @@ fn row(record: &ScheduleRecord, format: OutputFormat) -> Result<Rows<ScheduleRow
     Rows::new(format, vec![ScheduleRow::new(record)], 1, "")
 }
 
-fn name_exists(name: &str) -> String {
-    format!("`name`: `{name}` exists already; use another name.")
-}
-
 fn unavailable(error: StoreError) -> ToolError {
     let text = "The schedules are not available at the moment.";
     ToolError::new(ToolErrorKind::Unavailable, text).with_source(error)
@@ -457,8 +324,4 @@ fn unavailable(error: StoreError) -> ToolError {
 
 fn invalid(error: &crate::TimingError) -> ToolError {
     ToolError::validation(format!("{error}."))
-}
-
-fn busy(name: &str) -> ToolError {
-    ToolError::transient(format!("The schedule `{name}` is being changed: try again."))
 }

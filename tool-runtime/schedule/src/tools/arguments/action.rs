@@ -114,45 +114,59 @@ impl ActionArguments {
         if self.arguments.is_some() && self.tool.is_none() {
             problems.push("`arguments` belong to `tool`: send the name of the tool as well.");
         }
+        self.check(callable, problems);
         match (self.prompt, self.tool, self.message) {
-            (Some(text), None, None) => {
-                problems.check_text("prompt", &text);
-                Some(Action::Prompt { session, text })
-            }
+            (Some(text), None, None) => Some(Action::Prompt { session, text }),
             (None, Some(tool), None) => {
-                if !callable.contains(&tool) {
-                    problems.push(match callable {
-                        [] => "`tool`: calls of tools can't be scheduled here; send a `prompt`."
-                            .to_owned(),
-                        names => format!(
-                            "`tool`: `{tool}` can't be scheduled; use one of `{}`, or send a \
-                             `prompt`.",
-                            names.join("`, `")
-                        ),
-                    });
-                }
-                let arguments = Value::Object(self.arguments.unwrap_or_default());
-                if arguments.to_string().len() > MAX_TEXT {
-                    problems.push(format!(
-                        "`arguments` have more than {MAX_TEXT} bytes: send shorter ones."
-                    ));
-                }
-                Some(Action::call(tool, arguments))
+                Some(Action::call(tool, Value::Object(self.arguments.unwrap_or_default())))
             }
-            (None, None, Some(text)) => {
-                problems.check_text("message", &text);
-                Some(Action::Message { session, text })
-            }
+            (None, None, Some(text)) => Some(Action::Message { session, text }),
             (None, None, None) => {
                 problems.push(
                     "The action is missing: send `prompt`, `message` or `tool` with `arguments`.",
                 );
                 None
             }
-            _ => {
-                problems.push("Send one of `prompt`, `message` and `tool`.");
-                None
+            _ => None,
+        }
+    }
+
+    /// Checks the action that replaces another one, as far as that needs no schedule.
+    pub(crate) fn check_replacement(
+        &self,
+        sessions: &Sessions<'_>,
+        callable: &[String],
+        problems: &mut Problems,
+    ) {
+        sessions.choose(self.session.as_deref(), Some(None), problems);
+        self.check(callable, problems);
+    }
+
+    /// Checks each part of the action.
+    fn check(&self, callable: &[String], problems: &mut Problems) {
+        let Self { prompt, tool, arguments, message, .. } = self;
+        if [prompt, tool, message].into_iter().flatten().count() > 1 {
+            problems.push("Send one of `prompt`, `message` and `tool`.");
+            return;
+        }
+        for (argument, text) in [("prompt", prompt), ("message", message)] {
+            if let Some(text) = text {
+                problems.check_text(argument, text);
             }
+        }
+        if let Some(tool) = tool.as_ref().filter(|tool| !callable.contains(tool)) {
+            problems.push(match callable {
+                [] => "`tool`: calls of tools can't be scheduled here; send a `prompt`.".to_owned(),
+                names => format!(
+                    "`tool`: `{tool}` can't be scheduled; use one of `{}`, or send a `prompt`.",
+                    names.join("`, `")
+                ),
+            });
+        }
+        let bytes = arguments.as_ref().map(|it| Value::Object(it.clone()).to_string().len());
+        if bytes > Some(MAX_TEXT) {
+            problems
+                .push(format!("`arguments` have more than {MAX_TEXT} bytes: send shorter ones."));
         }
     }
 }

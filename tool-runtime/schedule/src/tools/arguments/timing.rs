@@ -48,6 +48,20 @@ impl TimingArguments {
         }
     }
 
+    /// Checks the timing as far as that needs no schedule.
+    pub(crate) fn check_replacement(
+        self,
+        default_zone: &str,
+        now: Timestamp,
+        problems: &mut Problems,
+    ) {
+        if !self.has_no_time() {
+            self.timing(default_zone, now, problems);
+        } else if let Some(Err(error)) = self.zone.as_deref().map(zone::zone) {
+            problems.push(format!("`zone`: {error}."));
+        }
+    }
+
     /// Reads the timing. The time zone applies to local times, unless the arguments have one.
     pub(crate) fn timing(
         self,

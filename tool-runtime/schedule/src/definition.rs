@@ -66,10 +66,10 @@ impl Schedule {
     ///
     /// The scheduler retries only what is safe to repeat: calls of tools that are idempotent or
     /// only read, calls that did not start, runs that stopped because the model was unavailable
-    /// (they are resumed; without a session, only if they have called no tool), prompts to a session
-    /// whose run awaits an approval or is unfinished, and messages that were refused because the
-    /// queue was full. It waits for 30 seconds before the
-    /// first retry, and twice as long before each further one, at most for an hour.
+    /// (they are resumed; without a session, only if they have called no tool), prompts to a
+    /// session whose run awaits an approval or is unfinished, and messages that were refused
+    /// because the queue was full. It waits for 30 seconds before the first retry, and twice as
+    /// long before each further one, at most for an hour.
     #[must_use]
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.max_retries = retries;

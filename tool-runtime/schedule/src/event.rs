@@ -116,11 +116,18 @@ impl fmt::Display for ScheduleEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Recorded { principal, schedule, entry } => {
-                write!(f, "schedule `{schedule}` of `{principal}`: occurrence {} ", entry.at)?;
+                write!(f, "schedule `{schedule}` of `{principal}`: ")?;
+                let at = entry.at;
                 match &entry.outcome {
                     // The summary quotes the answer, which does not belong into a log.
-                    Outcome::Fired { .. } => f.write_str("fired"),
-                    outcome => outcome.fmt(f),
+                    Outcome::Fired { .. } => write!(f, "occurrence {at} fired"),
+                    Outcome::Missed { last, count } => {
+                        write!(f, "missed occurrences ({count}) from {at} until {last}")
+                    }
+                    Outcome::ClockSetBack { from } => {
+                        write!(f, "clock set back from {from} to {at}")
+                    }
+                    outcome => write!(f, "occurrence {at} {outcome}"),
                 }
             }
             Self::RetryPlanned { principal, schedule, retry, delay } => {

@@ -82,9 +82,9 @@ pub struct ScheduleList {
     pub counter: u64,
     /// The schedules, in the order of the list.
     pub records: Vec<ScheduleRecord>,
-    /// The records that can't be decoded, with their [keys](crate::Schedules) and the reasons: another
-    /// program has altered them, or a newer version of the program has written them. They do not
-    /// fire.
+    /// The records that can't be decoded, with their [keys](crate::Schedules) and the reasons:
+    /// another program has altered them, or a newer version of the program has written them. They
+    /// do not fire.
     pub corrupt: Vec<CorruptRecord>,
     /// The position of the last listed record, after which the next page starts; `None` if the list
     /// is empty, or has the schedules that are [due](crate::Schedules::due).

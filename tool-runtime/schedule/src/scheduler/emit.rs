@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use crate::event::ScheduleEvent;
 
+type Observer = dyn Fn(&ScheduleEvent) + Send + Sync;
+
 /// The functions of the program that receive events.
 #[derive(Clone, Default)]
-pub(crate) struct Observers(Vec<Arc<dyn Fn(&ScheduleEvent) + Send + Sync>>);
+pub(crate) struct Observers(Vec<Arc<Observer>>);
 
 impl Observers {
     pub(crate) fn add(&mut self, observer: impl Fn(&ScheduleEvent) + Send + Sync + 'static) {

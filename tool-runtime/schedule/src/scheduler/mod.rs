@@ -1,5 +1,6 @@
 //! Fires due schedules.
 
+pub(crate) mod attempt;
 mod delay;
 mod due;
 mod emit;
@@ -84,6 +85,19 @@ impl Scheduler {
     /// called for each occurrence, so revoked rights apply at once. A schedule that is due and
     /// whose principal has no executor [fails](crate::ScheduleState::Failed), until it is
     /// [resumed](crate::ScheduleRecord::resume).
+    ///
+    /// ```
+    /// use tool_runtime::records::MemoryRecords;
+    /// use tool_runtime::schedule::{Executor, Scheduler};
+    /// use tool_runtime::{Agent, ScriptedModel, Tools};
+    ///
+    /// // Each user has an agent of its own; others have no rights.
+    /// let executors = |principal: &str| {
+    ///     let agent = Agent::new(ScriptedModel::default(), Tools::new()).name(principal);
+    ///     ["ada", "bob"].contains(&principal).then(|| Executor::from(agent))
+    /// };
+    /// let scheduler = Scheduler::new(MemoryRecords::new(), executors);
+    /// ```
     pub fn new(
         store: impl Into<Schedules>,
         executors: impl Fn(&str) -> Option<Executor> + Send + Sync + 'static,
@@ -177,10 +191,10 @@ impl Scheduler {
     /// Calls a function with each event: outcomes of occurrences, retries, schedules that stop, and
     /// errors of the store. Call it again to add another function.
     ///
-    /// The function is called in the task of the scheduler, so it must not block. A panic is caught.
-    /// With the feature `tracing`, each event is also emitted to `tracing`, with the target
-    /// `tool_runtime`, and the level `WARN` if it [is a warning](ScheduleEvent::is_warning), or else
-    /// `INFO`.
+    /// The function is called in the task of the scheduler, so it must not block. A panic is
+    /// caught. With the feature `tracing`, each event is also emitted to `tracing`, with the target
+    /// `tool_runtime`, and the level `WARN` if it [is a warning](ScheduleEvent::is_warning), or
+    /// else `INFO`.
     ///
     /// ```
     /// use tool_runtime::records::{Expected, MemoryRecords, Records};

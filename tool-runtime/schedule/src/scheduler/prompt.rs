@@ -5,7 +5,7 @@ use tool_core::agent::Prompt;
 use tool_core::agent::session::Session;
 use tool_core::{Agent, Message, StopReason, Stopped};
 
-use super::executor::{SCHEDULE, failed, fired, metadata};
+use super::attempt::{SCHEDULE, failed, fired, metadata};
 use super::plan::AttemptResult;
 use crate::definition::Schedule;
 use crate::record::Claim;
@@ -50,13 +50,13 @@ pub(super) async fn in_session(
         }
     }
     let metadata = metadata(schedule, firing);
-    // Waits for the runs of this process.
-    let finished = match session.resume().await {
+    // Waits for the runs of this process, and for up to 30 seconds for those of another one.
+    let finished = match session.resume_failed().await {
         Ok(None) => None,
         Ok(Some(run)) => {
             let stored = run.state().metadata;
             if !stored.contains_key(SCHEDULE) {
-                let reason = "another process runs it, or its process has ended";
+                let reason = "its process has ended, or it failed";
                 return failed(
                     format!("the session `{name}` has an unfinished run: {reason}"),
                     true,
@@ -83,9 +83,15 @@ pub(super) async fn in_session(
     }
 }
 
-/// Returns whether the run stopped because the model was unavailable.
+/// Returns whether a later attempt may succeed: the model was unavailable, the session was busy or
+/// the store unreachable, or a run has paused meanwhile.
 fn is_transient(stopped: &Stopped) -> bool {
-    matches!(&stopped.reason, StopReason::Model(error) if error.is_transient())
+    match &stopped.reason {
+        StopReason::Model(error) => error.is_transient(),
+        StopReason::Session(error) => error.is_transient(),
+        StopReason::PromptRefused(_) => true,
+        _ => false,
+    }
 }
 
 fn prompt_of(schedule: &Schedule, firing: &Claim, text: &str) -> Prompt {

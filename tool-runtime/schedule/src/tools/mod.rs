@@ -14,7 +14,7 @@ use tool_core::{OutputFormat, RunContext, ToolContext, ToolError, ToolErrorKind,
 
 use crate::list::ScheduleQuery;
 use crate::record::ScheduleRecord;
-use crate::scheduler::executor::PRINCIPAL;
+use crate::scheduler::attempt::PRINCIPAL;
 use crate::schedules::{Schedules, key};
 use arguments::Sessions;
 use create::CreateArguments;

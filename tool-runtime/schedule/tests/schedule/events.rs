@@ -60,17 +60,17 @@ async fn events_of(
 
 #[tokio::test]
 async fn each_outcome_is_an_event() {
-    let plain = |it: Scheduler| it;
-    let one = "2027-01-01T01:00:00Z";
-    let fired = events_of(("note", once()), |it| it, plain, &[one]).await;
+    let unchanged = |scheduler: Scheduler| scheduler;
+    let due = "2027-01-01T01:00:00Z";
+    let fired = events_of(("note", once()), |it| it, unchanged, &[due]).await;
     let expected = [": occurrence 2027-01-01T01:00:00Z fired", " stopped: finished"];
     assert_eq!(fired, expected);
 
-    let failed = events_of(("fail", hourly()), |it| it, plain, &[one]).await;
+    let failed = events_of(("fail", hourly()), |it| it, unchanged, &[due]).await;
     assert_eq!(failed, ["! : occurrence 2027-01-01T01:00:00Z failed: the desk is locked"]);
 
-    let times = [one, "2027-01-01T01:00:30Z", "2027-01-01T01:01:30Z"];
-    let retried = events_of(("read", hourly()), |it| it.max_retries(2), plain, &times).await;
+    let times = [due, "2027-01-01T01:00:30Z", "2027-01-01T01:01:30Z"];
+    let retried = events_of(("read", hourly()), |it| it.max_retries(2), unchanged, &times).await;
     let expected = [
         "! : occurrence 2027-01-01T01:00:00Z is retried in 30s (attempt 2): the desk is locked",
         "! : occurrence 2027-01-01T01:00:00Z is retried in 1m (attempt 3): the desk is locked",
@@ -78,17 +78,18 @@ async fn each_outcome_is_an_event() {
     ];
     assert_eq!(retried, expected);
 
-    let skip = |it: Schedule| it.missed(MissedPolicy::Skip);
-    let missed = events_of(("note", hourly()), skip, plain, &["2027-01-01T03:30:00Z"]).await;
-    let expected = ["! : occurrence 2027-01-01T01:00:00Z missed: 3 until 2027-01-01T03:00:00Z"];
+    let skip = |schedule: Schedule| schedule.missed(MissedPolicy::Skip);
+    let missed = events_of(("note", hourly()), skip, unchanged, &["2027-01-01T03:30:00Z"]).await;
+    let expected =
+        ["! : missed occurrences (3) from 2027-01-01T01:00:00Z until 2027-01-01T03:00:00Z"];
     assert_eq!(missed, expected);
 
-    let times = ["2041-01-01T00:00:00Z", one];
-    let set_back = events_of(("note", hourly()), |it| it, plain, &times).await;
-    let expected = "! : occurrence 2027-01-01T01:00:00Z clock set back from 2041-01-01T00:00:00Z";
+    let times = ["2041-01-01T00:00:00Z", due];
+    let set_back = events_of(("note", hourly()), |it| it, unchanged, &times).await;
+    let expected = "! : clock set back from 2041-01-01T00:00:00Z to 2027-01-01T01:00:00Z";
     assert!(set_back.iter().any(|it| it == expected), "{set_back:?}");
 
-    let times = [one, "2027-01-01T02:00:00Z"];
+    let times = [due, "2027-01-01T02:00:00Z"];
     let stopped = events_of(("fail", hourly()), |it| it, |it| it.max_failures(2), &times).await;
     assert_eq!(stopped.len(), 3, "{stopped:?}");
     assert_eq!(stopped[2], "!  stopped: failed: 2 occurrences failed in succession");

@@ -180,7 +180,7 @@ async fn failing_schedule_of_each_second_lives_on_with_longer_delays() {
     let expected = ["00:00:01", "00:00:31", "00:01:31", "00:03:31", "00:07:31"];
     assert_eq!(log.take(), expected.map(|at| format!("2027-01-01T{at}Z")));
     let record = load(&store).await;
-    assert_eq!((record.state.clone(), record.failures), (ScheduleState::Active, 5));
+    assert_eq!((record.state, record.failures), (ScheduleState::Active, 5));
     let counts = record.counts;
     assert_eq!(counts.failed + counts.missed, 7 * 60 + 31);
     assert_eq!(record.wake_at(), record.backoff_until);

@@ -12,6 +12,7 @@
     reason = "a test stops at the first failure"
 )]
 
+mod approval;
 mod calendar;
 mod crashes;
 mod events;

@@ -14,15 +14,15 @@ pub(crate) struct Sessions<'s> {
 }
 
 impl Sessions<'_> {
-    /// Returns the named session, or else the one that the schedule has or lacks, if the run may use
-    /// it. For a new schedule without a name, returns the session of the run.
+    /// Returns the named session, or else the one that the schedule has or lacks, if the run may
+    /// use it. For a new schedule without a name, returns the session of the run.
     fn choose(
         &self,
         named: Option<&str>,
         current: Option<Option<&str>>,
         problems: &mut Problems,
     ) -> Option<String> {
-        let name = named.or(current.unwrap_or(self.of_run))?;
+        let name = named.or_else(|| current.unwrap_or(self.of_run))?;
         if self.of_run != Some(name) && !(self.is_allowed)(name) {
             let advice = match (self.of_run, current) {
                 (Some(_), None) => "; leave it out to use this one".to_owned(),

@@ -59,7 +59,7 @@ async fn write(line: String, ctx: &ToolContext) -> String {
     format!("wrote {line}")
 }
 
-/// Reads a line, as often as one likes.
+/// Reads a line, any number of times.
 #[tool(effect = "read", sequential)]
 async fn read(line: String, ctx: &ToolContext) -> String {
     ctx.get::<Log>().unwrap().begin(&format!("read {line}"));
@@ -157,7 +157,10 @@ async fn check(folder: &Path) {
     let mut times = BTreeMap::<&str, usize>::new();
     for (attempt, what) in log.lines().map(|line| line.split_once(' ').unwrap()) {
         if attempt != last {
-            assert!(seen.insert(attempt), "{attempt} went on after another one began:\n{log}");
+            assert!(
+                seen.insert(attempt),
+                "{attempt} continued after another one had begun:\n{log}"
+            );
             last = attempt;
         }
         *times.entry(what).or_default() += 1;
@@ -191,7 +194,7 @@ async fn check(folder: &Path) {
 
 /// Processes that start together, each of which is killed and started again.
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_owners_are_followed_one_at_a_time() {
+async fn killed_owner_is_replaced_by_one_other() {
     let kills: usize =
         std::env::var("OWNER_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(6);
     let mut killed = 0;

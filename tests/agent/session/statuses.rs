@@ -73,7 +73,7 @@ async fn session_is_listed_by_what_its_run_waits_for() {
     assert_eq!(listed(&store).await, (SessionStatus::Idle, None));
 }
 
-/// A service that starts again and again leaves alone what has failed for good.
+/// A service that starts again and again does not resume a run that failed.
 #[tokio::test]
 async fn failed_run_is_not_resumed_at_each_start() {
     let store = MemorySessions::new();
@@ -91,7 +91,7 @@ async fn failed_run_is_not_resumed_at_each_start() {
 }
 
 #[tokio::test]
-async fn cancelled_run_was_interrupted() {
+async fn cancelled_run_is_listed_as_interrupted() {
     let (store, stop) = (MemorySessions::new(), CancellationToken::new());
     let first = agent([call("look")]).cancellation(stop.clone()).session(store.clone(), "s");
     let mut run = first.start("Look.").await.unwrap();

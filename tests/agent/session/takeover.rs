@@ -67,7 +67,7 @@ async fn run_that_lost_its_lease_stops_and_writes_nothing() {
     let started = Instant::now();
     let answer = second.resume().await.unwrap().unwrap().finish().await.unwrap();
     assert!(started.elapsed() < LIFETIME + Duration::from_secs(2), "{:?}", started.elapsed());
-    assert_eq!(counts.times(), [1, 2], "what may not be made twice is not");
+    assert_eq!(counts.times(), [1, 2], "the call that is not repeatable is not repeated");
     assert_eq!(answer.text, "I do not know.");
 
     let stopped = run.await.unwrap().unwrap_err();
@@ -80,7 +80,7 @@ async fn run_that_lost_its_lease_stops_and_writes_nothing() {
 
 const LIFETIME: Duration = Duration::from_secs(30);
 
-/// A second process that resumes at its start leaves the run of the first alone.
+/// A process that resumes sessions when it starts does not resume a run of a live process.
 #[tokio::test(start_paused = true)]
 async fn live_run_is_not_resumed_by_another_process() {
     let (log, store) = (Log::default(), MemorySessions::default());
@@ -134,7 +134,7 @@ async fn run_that_ends_or_is_dropped_releases_its_session() {
     assert!(store.acquire("s", &SessionOwner::random(), LIFETIME).await.is_ok());
 }
 
-/// The second failure of a renewal is no loss: the lease lasts three times as long.
+/// The second failure of a renewal does not lose the lease, which lasts three times as long.
 #[tokio::test(start_paused = true)]
 async fn renewals_that_fail_for_a_while_do_not_stop_the_run() {
     let (counts, store) = (CallCounts::default(), MemorySessions::default());

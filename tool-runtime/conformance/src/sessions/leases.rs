@@ -45,7 +45,7 @@ pub(super) async fn check_owners(store: &dyn SessionStore) -> Result<(), Violati
     let third = store.acquire("s", &grace, Duration::ZERO).await.map_err(failed(RELEASED))?;
     ensure_higher(second, third)?;
 
-    // It has expired, and nobody else has acquired it.
+    // It has expired, and no other owner has acquired it.
     store.save("s", SessionWrite::create().epoch(third)).await.map_err(failed(EXPIRED))?;
     store.renew("s", third, LONG).await.map_err(failed(RENEWED))?;
     let refused = store.acquire("s", &ada, LONG).await;

@@ -45,8 +45,9 @@ use crate::checks::Checks;
 ///
 /// The checks cover that nothing is lost or changed, whatever is saved under whichever name; that a
 /// write on another revision is refused as a whole; that no revision is reused; that sessions are
-/// separate; that one owner at a time may change a leased session; that a save whose future is dropped is done completely or not at all; that concurrent
-/// writes conflict; that a loaded record is of one save; and that the list is complete.
+/// separate; that one owner at a time may change a leased session; that a save whose future is
+/// dropped is done completely or not at all; that concurrent writes conflict; that a loaded record
+/// is of one save; and that the list is complete.
 ///
 /// `open` returns a store without sessions and is called some dozens of times: return a new file or
 /// schema each time. If a store can be cloned, or opened more than once, run [`check_handles`] as

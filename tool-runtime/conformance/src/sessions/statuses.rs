@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use crate::Violation;
 use crate::violation::{ensure_eq, failed};
+use tool_core::Message;
 use tool_core::agent::session::{
     SessionInfo, SessionOwner, SessionQuery, SessionStatus, SessionStore, SessionWrite,
 };
 
 const LISTED: &str = "a session is listed with the status and the failure of its last write";
 const SELECTED: &str = "a query for a status selects the sessions that have it now";
+const FORKED: &str = "a fork has the status of its write";
 const LEASED: &str = "a saved run is in progress with a live lease, and interrupted without";
 const PAGES: &str = "a page of one status is as long as its limit";
 
@@ -46,6 +48,14 @@ pub(super) async fn check(store: &dyn SessionStore) -> Result<(), Violation> {
     }
     let all = store.list(SessionQuery::all()).await.map_err(failed(LISTED))?;
     ensure_eq(LISTED, &all.into_iter().map(fields).collect::<Vec<_>>(), &expected)?;
+    let messages = [Message::user("Hello")];
+    let write = SessionWrite::create().messages(0, &messages);
+    let revision = store.save("source", write).await.map_err(failed(FORKED))?;
+    let fork = SessionWrite::update(revision).messages(1, &[]).status(Interrupted, None);
+    store.fork("source", "t", fork).await.map_err(failed(FORKED))?;
+    let forked = store.list(SessionQuery::all().prefix("t")).await.map_err(failed(FORKED))?;
+    let forked = forked.into_iter().map(|info| info.status).collect();
+    ensure_eq(FORKED, &forked, &vec![Interrupted])?;
     for status in [Failed, Idle, Interrupted, Paused, Running] {
         let of_status =
             |(_, listed, _): &&(String, SessionStatus, Option<String>)| *listed == status;

@@ -1,7 +1,9 @@
 //! Deadline and cancellation of a run.
 
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
@@ -29,10 +31,9 @@ impl RunDeadline {
         Self { lease, cancellation, deadline }
     }
 
-    /// Waits for `work`, and drops it with a stop reason if the run is cancelled, times out or loses
-    /// its session.
+    /// Waits for `work`, and drops it with a stop reason if the run is cancelled, times out or
+    /// loses its session.
     pub(super) async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, StopReason> {
-        self.check_lease()?;
         // Pinned here, since each future that receives the work by value stores it again.
         let mut work = pin!(work);
         let timed = async {
@@ -43,6 +44,12 @@ impl RunDeadline {
                 }
             }
         };
+        let mut timed = pin!(timed);
+        // Before each poll: any of them may start a request, or a nested call.
+        let timed = poll_fn(|cx| match self.check_lease() {
+            Err(lost) => Poll::Ready(Err(lost)),
+            Ok(()) => timed.as_mut().poll(cx),
+        });
         // The token of the lease is cancelled with that of the agent.
         let stop = self.lease.as_ref().map(|lease| lease.stop());
         let Some(stop) = stop.or(self.cancellation.as_ref()) else { return timed.await };

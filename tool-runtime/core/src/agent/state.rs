@@ -146,8 +146,8 @@ impl RunState {
     /// Returns the status of the session in which the run has this state.
     pub(super) fn status(&self) -> SessionStatus {
         match () {
-            () if self.failure.is_some() => SessionStatus::Failed,
             () if self.is_paused() => SessionStatus::Paused,
+            () if self.failure.is_some() => SessionStatus::Failed,
             () if !self.is_unfinished() => SessionStatus::Idle,
             () if self.is_end_emitted => SessionStatus::Interrupted,
             () => SessionStatus::Running,

@@ -390,8 +390,8 @@ impl Dispatcher {
         run_batch(tools.clone(), Arc::clone(&self.state), batch.into(), None)
     }
 
-    /// Starts a batch. This is not an `async fn`: its future would store the batch beside the values
-    /// made of it.
+    /// Starts a batch. This is not an `async fn`: its future would store the batch beside the
+    /// values made of it.
     fn start_batch(
         &self,
         batch: Batch,

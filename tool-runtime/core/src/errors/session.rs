@@ -64,9 +64,9 @@ pub enum SessionError {
         /// The reason why the decisions are not accepted.
         reason: String,
     },
-    /// Another run is in progress, in this process or in another one, and the session does not wait
-    /// for it: see [`Session::fail_if_busy`](crate::agent::session::Session::fail_if_busy). Nothing
-    /// was run.
+    /// Another run is in progress, in this process or in another one, and the session [does not
+    /// wait](crate::agent::session::Session::fail_if_busy) for it, or has waited as long as
+    /// [`Session::resume`](crate::agent::session::Session::resume) does. Nothing was run.
     #[error("session `{session}` is busy: a run of it is in progress in {owner}")]
     Busy {
         /// The name of the session.
@@ -77,7 +77,7 @@ pub enum SessionError {
     /// This run is no longer the owner of its session: its lease could not be renewed in time, and
     /// another process may have continued the session. The run has stopped; what it did since its
     /// last save is not in the session.
-    #[error("lease of session `{session}` lost{}: the run stopped; load the session again and continue from there",
+    #[error("lease of session `{session}` lost{}; load the session again and continue from there",
         owner.as_ref().map(|owner| format!(" to {owner}")).unwrap_or_default()
     )]
     LeaseLost {

@@ -103,7 +103,7 @@ pub struct Batch {
     pub extensions: Extensions,
     /// The observers of this batch, which receive its events after those of the dispatcher.
     pub observers: Observers,
-    /// Until when calls may start, if that is limited.
+    /// The time until which calls may start; `None` is no limit.
     pub(crate) permit: Option<StartPermit>,
     /// Counts what unfinished calls take, if the caller needs it.
     pub(crate) usage_meter: Option<UsageMeter>,

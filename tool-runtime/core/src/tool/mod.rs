@@ -12,7 +12,7 @@
 //!
 //! `definition/` and `definition/bounds.rs` validate definitions, `function/layout.rs` builds the
 //! schema of the arguments, `dispatch_contract.rs` declares what executes calls, and
-//! `start_permit.rs` until when they may start.
+//! `start_permit.rs` limits the time at which they may start.
 //!
 //! Nothing in this module depends on the code that calls tools, or on how many calls run at once.
 

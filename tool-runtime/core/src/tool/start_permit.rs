@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
-/// Until when the calls of a batch may start. Clones share it.
+/// The time until which the calls of a batch may start. Clones share it.
 ///
 /// A cancellation token alone is not enough: the task that cancels it may run late, for example
 /// after the process was suspended.

@@ -47,7 +47,7 @@ impl SessionRow {
     }
 
     /// Returns the entry of a list, or an error if the row is not that of the session. `is_leased`
-    /// tells whether the session has a live lease.
+    /// is whether the session has a live lease.
     pub(crate) fn into_info(
         self,
         session: String,

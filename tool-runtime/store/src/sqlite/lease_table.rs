@@ -106,8 +106,8 @@ fn expiry(lifetime: Duration) -> i64 {
     i64::try_from(now.saturating_add(lifetime).as_micros()).unwrap_or(i64::MAX)
 }
 
-/// Runs an operation without waiting for the disk. A power failure ends all owners, so that nobody
-/// misses a lease; the next save writes it to the disk as well.
+/// Runs an operation without waiting for the disk, to which the next save writes it as well. A
+/// power failure ends all owners, so a lease that is lost with it has no owner.
 fn unsynced<T>(
     connection: &mut Connection,
     session: &str,

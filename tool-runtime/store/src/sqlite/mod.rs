@@ -57,10 +57,10 @@ use tool_core::agent::session::{
 ///
 /// **Concurrency.** Several processes may use one file. They wait for each other for at most five
 /// seconds. A writer whose revision is no longer current gets a [conflict](SessionError::Conflict).
-/// One process at a time runs a session. For as long as it lives, a process that has run one locks a
-/// file beside the database, `NAME-owner-ID`; its [leases](SessionStore::acquire) end with it, or
-/// when it is suspended for 30 seconds. A clock that jumps may end a lease early: then the run that
-/// writes later stops. The file must not be on a network file system.
+/// One process at a time runs a session. A process that has run a session locks a file beside the
+/// database, `NAME-owner-ID`, until it ends. Its [leases](SessionStore::acquire) end with it, or
+/// after it was suspended for 30 seconds. A clock that jumps may end a lease early: then the run
+/// that writes later stops. The file must not be on a network file system.
 ///
 /// **Damage.** Every record of a session has a checksum. If a failing disk or another program
 /// altered the file, loading returns [`Corrupt`](SessionError::Corrupt) or another
@@ -167,10 +167,13 @@ impl Sqlite {
     }
 
     fn new(connection: Connection, path: Option<Arc<Path>>) -> Self {
+        // The path that SQLite has resolved: the process may change its folder later.
+        let file = connection.path().filter(|file| !file.is_empty()).map(Path::new);
+        let owners = Arc::new(OwnerFiles::beside(file));
         Self {
             connection: Arc::new(Mutex::new(connection)),
             names: Arc::default(),
-            owners: Arc::new(OwnerFiles::beside(path.as_deref())),
+            owners,
             path,
             locks: SessionLocks::new(),
         }

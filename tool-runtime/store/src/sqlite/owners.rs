@@ -1,8 +1,8 @@
-//! Files beside the database that owners of leases lock for as long as their process lives.
+//! Files beside the database that the owners of leases keep locked until their process ends.
 //!
 //! The system ends the lock when it ends the process, however that ended. So a lease whose owner
-//! holds no lock is free at once. Each function is called within a transaction that excludes other
-//! writers: no process examines a file that another one is about to lock.
+//! holds no lock is free at once. Files are created and removed within a transaction that excludes
+//! other writers, so that no process removes a file that another one is about to lock.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -44,7 +44,7 @@ impl OwnerFiles {
         Ok(())
     }
 
-    /// Returns whether an owner may live. It has ended if it holds no lock.
+    /// Returns whether an owner may still run. It has ended if it holds no lock.
     pub(super) fn may_live(&self, owner: &str) -> bool {
         let Some(path) = self.path(owner) else { return true };
         self.held().contains_key(owner) || is_locked(&path)
@@ -86,7 +86,8 @@ const SUFFIX: &str = "-owner-";
 /// Returns whether a process holds the lock of a file, as far as that can be found out.
 fn is_locked(path: &Path) -> bool {
     match File::open(path) {
-        Ok(file) => !matches!(file.try_lock(), Ok(())),
+        // Shared, so that two processes that examine a file don't take each other for its owner.
+        Ok(file) => file.try_lock_shared().is_err(),
         Err(error) => error.kind() != ErrorKind::NotFound,
     }
 }

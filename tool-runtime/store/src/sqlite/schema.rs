@@ -42,7 +42,7 @@ pub(super) const MIGRATIONS: [&str; 1] = ["
     ) STRICT;
     INSERT INTO names (id, count, digest) VALUES (1, 0, 0);
     CREATE TABLE leases (
-        -- Never falls, whatever is deleted.
+        -- Is never reused, even if all leases are deleted.
         epoch INTEGER PRIMARY KEY AUTOINCREMENT,
         -- There need not be a session of this name.
         name TEXT NOT NULL UNIQUE,

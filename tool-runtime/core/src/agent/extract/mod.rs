@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::run::{Run, failure_code};
+use super::session::SessionError;
 use super::state::RunState;
 use super::turn::ExtractionPhase;
 use super::{Agent, OfferedTools, Outcome, Prompt, Step, StopReason, Stopped};
@@ -180,6 +181,11 @@ impl Run {
         let is_end_emitted = self.has_ended();
         if let Some(reason) = self.take_stop_reason() {
             return Err(stopped_at(reason, self.into_state()));
+        }
+        if let Some(session) = self.session.name().filter(|_| is_end_emitted) {
+            let reason = "the run has ended, and its session is free; extract before its end";
+            let error = SessionError::InvalidWrite { session, reason: reason.to_owned() };
+            return Err(stopped_at(StopReason::Session(error), self.into_state()));
         }
         let extracted = self.run_to_value().await;
         if !is_end_emitted {

@@ -85,7 +85,7 @@ pub enum StopReason {
     /// [`Session::resume_with`](crate::agent::session::Session::resume_with), and send the prompt
     /// again; or abandon the run with
     /// [`Session::abandon_paused`](crate::agent::session::Session::abandon_paused).
-    #[error("prompt refused: {}; decide on it with `resume_with`, or abandon it with `abandon_paused`", approval_error(.0))]
+    #[error("prompt refused: {}; decide with `resume_with`, or abandon the run with `abandon_paused`", approval_error(.0))]
     PromptRefused(Box<Paused>),
     /// A call failed or was blocked, and the policy stops the run for that. See
     /// [`Policy::abort_on_failure`](crate::Policy::abort_on_failure) and
@@ -183,7 +183,7 @@ pub enum StopReason {
     /// resume of the session would repeat them.
     #[error(
         "run belongs to the session `{0}`: resume it with `session.resume_with(paused)` if it is \
-         paused, and with `session.resume()` otherwise"
+         paused, with `session.resume_failed()` if it failed, and with `session.resume()` otherwise"
     )]
     BelongsToSession(String),
     /// The loop made a step that the [`Turn`] did not expect, which is a bug in the loop itself.

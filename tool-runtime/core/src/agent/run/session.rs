@@ -46,7 +46,7 @@ impl RunSession {
     }
 
     /// Returns the name of the session.
-    pub(super) fn name(&self) -> Option<String> {
+    pub(in crate::agent) fn name(&self) -> Option<String> {
         self.writer.as_ref().map(|writer| writer.session().to_owned())
     }
 

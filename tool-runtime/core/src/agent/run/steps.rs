@@ -13,8 +13,8 @@ use crate::message::{ContentPart, Message, ToolCall, ToolResult};
 use crate::registry::Snapshot;
 use crate::span;
 
-/// Returns the code of a failure. A run that was cancelled, for example because the program ends, or
-/// whose store failed, was only interrupted.
+/// Returns the code of a failure. A run that was cancelled, for example because the program ends,
+/// or whose store failed, was only interrupted.
 pub(in crate::agent) fn failure_code(reason: &StopReason) -> Option<String> {
     let is_interruption = matches!(reason, StopReason::Cancelled | StopReason::Session(_));
     (!is_interruption).then(|| reason.code().to_owned())

@@ -6,6 +6,9 @@ use super::hold::Patience;
 use super::{Session, SessionError, SessionLock};
 use crate::agent::StopReason;
 
+/// The longest lifetime of a lease, so that its end is a time that each clock can represent.
+const MAX_LEASE_LIFETIME: Duration = Duration::from_secs(365 * 24 * 3_600);
+
 impl Session {
     /// Lets a prompt fail with [`SessionError::Busy`], before the model is called, if another run
     /// of the session is in progress. A web server answers it with the status `409 Conflict`.
@@ -16,10 +19,10 @@ impl Session {
     /// prompts the session in which it runs.
     ///
     /// A run is in progress from its start until it ends, pauses or is dropped. In one process, the
-    /// runs whose stores [share their locks](super::SessionStore::locks), such as clones of a store,
-    /// start in the order of arrival. A run in another process, or of a store that was opened
-    /// separately, holds the [lease](super::SessionStore::acquire) of the session: prompts ask for
-    /// it until it is free, in no order. The lease of a process that was killed lasts [30
+    /// runs whose stores [share their locks](super::SessionStore::locks), such as clones of a
+    /// store, start in the order of arrival. A run in another process, or of a store that was
+    /// opened separately, holds the [lease](super::SessionStore::acquire) of the session: prompts
+    /// ask for it until it is free, in no order. The lease of a process that was killed lasts [30
     /// seconds](Self::lease_lifetime) at most; with SQLite, it ends with the process.
     ///
     /// ```
@@ -89,8 +92,8 @@ impl Session {
     /// default.
     ///
     /// A run renews its lease each third of this time. So this is how long other processes wait for
-    /// the session of a machine that failed, and how long a run goes on while it can't reach the
-    /// store. Use the same value in all processes.
+    /// the session of a machine that failed, and how long a run continues while it can't reach the
+    /// store. Use the same value in all processes. A longer time than a year counts as a year.
     ///
     /// ```
     /// use std::time::Duration;
@@ -108,7 +111,7 @@ impl Session {
     /// ```
     #[must_use]
     pub fn lease_lifetime(mut self, lifetime: Duration) -> Self {
-        self.lease_lifetime = lifetime;
+        self.lease_lifetime = lifetime.min(MAX_LEASE_LIFETIME);
         self
     }
 

@@ -22,10 +22,11 @@ use crate::message::Message;
 /// started, and saves each result on arrival. So the process may end at any moment.
 ///
 /// An unfinished run is continued with [`resume`](Self::resume), or abandoned by the next prompt,
-/// unless it [waits for decisions](Self::abandon_paused). A call that was in flight when the process ended is made again if its tool is
-/// [repeatable](crate::ToolDefinition::is_retry_safe). Any other call gets the result
-/// `TOOL_INDETERMINATE`, because it may or may not have run; an event reports that as the end of
-/// the call. The end of an abandoned run is emitted with its own id and the code `ABANDONED`.
+/// unless it [waits for decisions](Self::abandon_paused). A call that was in flight when the
+/// process ended is made again if its tool is [repeatable](crate::ToolDefinition::is_retry_safe).
+/// Any other call gets the result `TOOL_INDETERMINATE`, because it may or may not have run; an
+/// event reports that as the end of the call. The end of an abandoned run is emitted with its own
+/// id and the code `ABANDONED`.
 ///
 /// Each prompt starts a separate run, to which the full [limits](crate::agent::Limits) of the
 /// agent apply. A resumed run continues with the remaining limits.
@@ -314,19 +315,19 @@ impl Session {
     /// [extracts](Self::extract) a value is unfinished until it has the value, and [`Run::extract`]
     /// continues to it.
     ///
-    /// Also returns `None` if the run [failed](super::SessionStatus::Failed): it stopped with an error
-    /// other than a cancellation. [`resume_failed`](Self::resume_failed) continues such a run, and
-    /// the next prompt begins another one.
+    /// Also returns `None` if the run [failed](super::SessionStatus::Failed): it stopped with an
+    /// error other than a cancellation. [`resume_failed`](Self::resume_failed) continues such a
+    /// run, and the next prompt begins another one.
     ///
     /// If calls await approval, the run pauses for them again; pass the decisions to
     /// [`resume_with`](Self::resume_with). A [`Paused`] that was stored before stays valid, if this
     /// agent has the same limits as the one that paused the run.
     ///
     /// # Concurrent runs
-    /// Resuming waits until a [run of this process](Self::fail_if_busy) has ended. If another process
-    /// holds the [lease](SessionStore::acquire) of the session, it waits for 30 seconds at most: as
-    /// long as the lease of a process that was killed may last. With SQLite, such a lease ends with
-    /// its process. [`resume_now`](Self::resume_now) does not wait.
+    /// Resuming waits until a [run of this process](Self::fail_if_busy) has ended. If another
+    /// process holds the [lease](SessionStore::acquire) of the session, it waits for 30 seconds at
+    /// most: as long as the lease of a process that was killed may last. With SQLite, such a lease
+    /// ends with its process. [`resume_now`](Self::resume_now) does not wait.
     ///
     /// If a process loses its lease, for example because it was suspended, its run starts neither a
     /// call nor a request from then on, and stops with [`LeaseLost`](SessionError::LeaseLost). What
@@ -369,18 +370,18 @@ impl Session {
         self.resume_within(Patience::Lifetime, |state| state.failure.is_none()).await
     }
 
-    /// Resumes the unfinished run of the session as [`resume`](Self::resume) does, but does not wait
-    /// for the lease of another process.
+    /// Resumes the unfinished run of the session as [`resume`](Self::resume) does, but does not
+    /// wait for another run, in this process or in another one.
     ///
     /// # Errors
     /// Returns [`StopReason::Session`] with [`Busy`](SessionError::Busy), which names the owner, if
-    /// another process holds the lease, and the errors of [`resume`](Self::resume).
+    /// a run of the session is in progress, and the errors of [`resume`](Self::resume).
     pub async fn resume_now(&self) -> Result<Option<Run>, Stopped> {
         self.resume_within(Patience::None, |state| state.failure.is_none()).await
     }
 
-    /// Resumes the last run of the session even if it [failed](super::SessionStatus::Failed), for example
-    /// by an agent with higher limits. Returns `None` if it needs no further step.
+    /// Resumes the last run of the session even if it [failed](super::SessionStatus::Failed), for
+    /// example by an agent with higher limits. Returns `None` if it needs no further step.
     ///
     /// # Errors
     /// Returns the errors of [`resume`](Self::resume).
@@ -411,17 +412,25 @@ impl Session {
         patience: Patience,
         is_wanted: impl Fn(&RunState) -> bool,
     ) -> Result<Option<Run>, Stopped> {
-        let lock = self.lock().await.map_err(not_started)?;
+        let lock = match patience {
+            Patience::None => self.store.locks().try_lock(&self.name).ok_or_else(|| self.busy()),
+            _ => Ok(self.lock().await.map_err(not_started)?),
+        };
+        let lock = lock.map_err(not_loaded)?;
         // A lease takes two writes, and most sessions have no run to resume.
         if self.load_unfinished(&is_wanted).await?.is_none() {
             return Ok(None);
         }
         let hold = self.hold_locked(lock, patience).await.map_err(not_started)?;
-        let Some((state, writer)) = self.load_unfinished(&is_wanted).await? else {
-            hold.release().await;
-            return Ok(None);
-        };
-        Ok(Some(self.begin(state, RunSession::new(writer, None, hold))))
+        match self.load_unfinished(&is_wanted).await {
+            Ok(Some((state, writer))) => {
+                Ok(Some(self.begin(state, RunSession::new(writer, None, hold))))
+            }
+            loaded => {
+                hold.release().await;
+                loaded.map(|_| None)
+            }
+        }
     }
 
     /// Loads the unfinished run of the session, if there is one and it is wanted.
@@ -473,12 +482,16 @@ impl Session {
     /// ```
     pub async fn resume_with(&self, paused: Paused) -> Result<Run, Stopped> {
         let hold = self.hold(self.patience()).await.map_err(not_started)?;
-        let (state, writer) = match self.load().await.map_err(not_loaded)? {
-            Some((state, writer)) if state.is_paused_at(&paused) => (state.decided(paused), writer),
-            loaded => return Err(self.stale_decision(loaded.map(|(state, _)| state), paused)),
+        let refused = match self.load().await.map_err(not_loaded) {
+            Ok(Some((state, writer))) if state.is_paused_at(&paused) => {
+                let (state, writer) = self.resumed(state.decided(paused), writer);
+                return Ok(self.begin(state, RunSession::new(writer, None, hold)));
+            }
+            Ok(loaded) => self.stale_decision(loaded.map(|(state, _)| state), paused),
+            Err(stopped) => stopped,
         };
-        let (state, writer) = self.resumed(state, writer);
-        Ok(self.begin(state, RunSession::new(writer, None, hold)))
+        hold.release().await;
+        Err(refused)
     }
 
     fn begin(&self, state: RunState, session: RunSession) -> Run {

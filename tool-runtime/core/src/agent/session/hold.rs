@@ -19,11 +19,11 @@ const POLL: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 /// How long to wait for a session that another process runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Patience {
-    /// Not at all.
+    /// Fails at once.
     None,
-    /// As long as the lease of a process that was killed may last.
+    /// Waits as long as the lease of a process that was killed may last.
     Lifetime,
-    /// Until its run has ended.
+    /// Waits until the other run has ended.
     Unlimited,
 }
 
@@ -57,8 +57,8 @@ impl Session {
         self.hold_locked(lock, patience).await
     }
 
-    /// Acquires the session whose lock this is. Only waiting ends if the agent is cancelled, so that
-    /// a cancelled run of a free session stops as any other does.
+    /// Acquires the session whose lock this is. Only waiting ends if the agent is cancelled, so
+    /// that a cancelled run of a free session stops as any other does.
     pub(super) async fn hold_locked(
         &self,
         lock: SessionLock,
@@ -156,7 +156,7 @@ impl HeldLease {
         &self.permit
     }
 
-    /// Checks whether the run may go on: no other process can have acquired the session.
+    /// Checks whether the run may continue: no other process can have acquired the session.
     pub(in crate::agent) fn check(&self) -> Result<(), SessionError> {
         if self.permit.is_valid() {
             return Ok(());
@@ -174,7 +174,9 @@ impl HeldLease {
             sleep_until(expires_at.min(Instant::now() + pause)).await;
             let sent = Instant::now();
             let renew = || store.renew(session, *epoch, *lifetime);
-            match timeout_at(expires_at, CatchPanic::new(renew, store_panicked)).await {
+            // A connection that hangs must not use up the time for another attempt.
+            let limit = expires_at.min(sent + *lifetime / 3);
+            match timeout_at(limit, CatchPanic::new(renew, store_panicked)).await {
                 Ok(Ok(())) => {
                     permit.extend_to(sent + *lifetime);
                     pause = *lifetime / 3;
@@ -194,7 +196,8 @@ impl HeldLease {
 
     async fn release(&self) {
         let release = || self.store.release(&self.session, self.epoch);
+        let released = CatchPanic::new(release, store_panicked);
         // If the store can't be reached, the lease expires.
-        let _ = CatchPanic::new(release, store_panicked).await;
+        let _ = timeout_at(self.permit.expires_at(), released).await;
     }
 }

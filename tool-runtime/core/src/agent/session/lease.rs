@@ -44,7 +44,7 @@ impl SessionOwner {
     }
 }
 
-/// Returns the name of the machine, if the system tells it without a call into C.
+/// Returns the name of the machine, or `None` if it can't be read without a call into C.
 fn host() -> Option<String> {
     let name = std::env::var("HOSTNAME").or_else(|_| std::env::var("COMPUTERNAME"));
     let name = name.or_else(|_| std::fs::read_to_string("/proc/sys/kernel/hostname")).ok()?;

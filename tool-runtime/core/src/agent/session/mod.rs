@@ -9,8 +9,8 @@
 //!
 //! `hold.rs` acquires a session for a run: `concurrent.rs` and `locks.rs` order the runs of one
 //! process, and `lease.rs` lets one process at a time run it. `edit.rs` forks, renames, truncates
-//! and deletes a session; `record.rs`, `status.rs` and `listing.rs` are the values that a store takes
-//! and returns.
+//! and deletes a session; `record.rs`, `status.rs` and `listing.rs` are the values that a store
+//! takes and returns.
 //!
 //! # Invariants
 //! - What a store has acknowledged survives the end of the process.

@@ -1,8 +1,8 @@
-//! The states of a session.
+//! The status of a session.
 
 use std::fmt;
 
-/// The state of a session: what it waits for.
+/// The status of a session: what it waits for.
 ///
 /// A run saves it with each step. Whether a run is in progress also depends on the lease of the
 /// session, so a store decides that when it lists the session.

@@ -45,9 +45,9 @@ use super::{
 /// # Implementing a store
 /// Put the impl under `#[async_trait]`, which this crate re-exports.
 /// [`SessionLease::check_write`](super::SessionLease::check_write) decides whether a session may be
-/// changed, and [`SessionWrite::check`] whether a write is valid, and returns the new revision. Hold
-/// a lock, or a transaction, from reading the lease and the revision until the write is complete.
-/// Test the store with the crate `tool-conformance`.
+/// changed, and [`SessionWrite::check`] whether a write is valid, and returns the new revision.
+/// Hold a lock, or a transaction, from reading the lease and the revision until the write is
+/// complete. Test the store with the crate `tool-conformance`.
 ///
 /// The provided methods load whole records. Override [`load_range`](Self::load_range) in a store
 /// that can read a part of a session: the cost of a run then no longer grows with the conversation.
@@ -236,8 +236,8 @@ pub trait SessionStore: Send + Sync + Debug {
     /// # Errors
     /// Returns [`Conflict`](SessionError::Conflict) if the session is at another revision,
     /// [`InvalidWrite`](SessionError::InvalidWrite) if the write does not fit the record,
-    /// [`LeaseLost`](SessionError::LeaseLost) if the session has no lease of the epoch of the write,
-    /// [`Busy`](SessionError::Busy) if the write has no epoch and the session is leased, and
+    /// [`LeaseLost`](SessionError::LeaseLost) if the session has no lease of the epoch of the
+    /// write, [`Busy`](SessionError::Busy) if the write has no epoch and the session is leased, and
     /// [`Unavailable`](SessionError::Unavailable) if the store can't be reached: then the write may
     /// have been done.
     ///
@@ -249,8 +249,8 @@ pub trait SessionStore: Send + Sync + Debug {
     ///
     /// The write has the revision of the session. The copy contains the messages of the session
     /// before [`from`](SessionWrite::from), the messages of the write, and the state of the write.
-    /// The session itself stays unchanged, and may be leased by anyone: the epoch of the write is
-    /// that of a lease of the copy. The provided method loads the messages and saves them again.
+    /// The session itself stays unchanged, and may be leased by any owner: the epoch of the write
+    /// is that of a lease of the copy. The provided method loads the messages and saves them again.
     ///
     /// [`Session::fork`](super::Session::fork) chooses a write that leaves no call without a
     /// result.
@@ -288,7 +288,7 @@ pub trait SessionStore: Send + Sync + Debug {
         let mut messages = part.map(|part| part.messages).unwrap_or_default();
         messages.extend_from_slice(write.messages);
         let copy = SessionWrite::create().messages(0, &messages).state(write.state);
-        let copy = copy.epoch(write.epoch);
+        let copy = copy.status(write.status, write.failure).epoch(write.epoch);
         match self.save(to, copy).await {
             Err(SessionError::Conflict { session, .. }) => {
                 Err(SessionError::AlreadyExists { session })
@@ -340,6 +340,9 @@ pub trait SessionStore: Send + Sync + Debug {
     /// [`Unavailable`](SessionError::Unavailable) if the store can't be reached: then the lease may
     /// have been acquired.
     ///
+    /// # Cancellation
+    /// If the future is dropped, the lease may have been acquired, and lasts until it expires.
+    ///
     /// ```
     /// use std::time::Duration;
     ///
@@ -370,11 +373,12 @@ pub trait SessionStore: Send + Sync + Debug {
 
     /// Lets a lease expire after this time from now.
     ///
-    /// A renewal does not wait for a write to the session, and writes do not wait for it.
+    /// A renewal should not wait for a write to the session: if it waits too long, the lease is
+    /// lost.
     ///
     /// # Errors
-    /// Returns [`LeaseLost`](SessionError::LeaseLost) if the session has no lease of this epoch, and
-    /// [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
+    /// Returns [`LeaseLost`](SessionError::LeaseLost) if the session has no lease of this epoch,
+    /// and [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
     async fn renew(
         &self,
         session: &str,

@@ -36,6 +36,12 @@ pub(crate) async fn until_stopped<T>(
             }
         }
     };
+    let mut timed = pin!(timed);
+    // Before each poll: any of them may start the tool, a retry, or a nested call.
+    let timed = poll_fn(|cx| match &batch.scope.permit {
+        Some(permit) if !permit.is_valid() => Poll::Ready(Err(cancelled())),
+        _ => timed.as_mut().poll(cx),
+    });
     match cancellation {
         None => timed.await,
         Some(stop) => stop.run_until_cancelled(timed).await.unwrap_or_else(|| Err(cancelled())),

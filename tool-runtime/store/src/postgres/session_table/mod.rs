@@ -55,7 +55,7 @@ const MIGRATIONS: [&str; 1] = ["
     );
     CREATE TABLE tool_leases (
         -- Part of a key, so that an acquisition waits for the writes under the epoch before it, and
-        -- a renewal does not. Its sequence never falls, whatever is deleted.
+        -- a renewal does not. It is never reused, even if all leases are deleted.
         epoch BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         -- There need not be a session of this name.
         name BYTEA NOT NULL UNIQUE,

@@ -1,9 +1,13 @@
 //! Events of schedulers, as an observer and as `tracing` receive them.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tool_runtime::records::{Expected, MemoryRecords, Records};
+use tool_runtime::async_trait;
+use tool_runtime::records::{
+    Expected, MemoryRecords, Record, RecordList, RecordQuery, Records, StoreError,
+};
 use tool_runtime::schedule::jiff::SignedDuration;
 use tool_runtime::schedule::{MissedPolicy, Schedule, ScheduleEvent, Scheduler, Schedules, Timing};
 
@@ -132,6 +136,65 @@ async fn corrupt_record_is_an_event() {
     assert!(emitted[0].starts_with("! the record of `ada/mail` can't be read: "), "{emitted:?}");
 }
 
+/// Loses the confirmation of the third save, which is the one of a result.
+#[derive(Debug, Default)]
+struct Unconfirmed {
+    store: MemoryRecords,
+    saves: AtomicU32,
+}
+
+#[async_trait]
+impl Records for Unconfirmed {
+    async fn load(&self, collection: &str, key: &str) -> Result<Option<Record>, StoreError> {
+        self.store.load(collection, key).await
+    }
+
+    async fn save(
+        &self,
+        collection: &str,
+        key: &str,
+        expected: Expected,
+        value: &str,
+        order: Option<i64>,
+    ) -> Result<u64, StoreError> {
+        let revision = self.store.save(collection, key, expected, value, order).await?;
+        match self.saves.fetch_add(1, Ordering::Relaxed) {
+            // The first save creates the schedule, the second one claims the occurrence.
+            2 => Err(StoreError::unavailable("the connection broke")),
+            _ => Ok(revision),
+        }
+    }
+
+    async fn delete(
+        &self,
+        collection: &str,
+        key: &str,
+        expected: Expected,
+    ) -> Result<u64, StoreError> {
+        self.store.delete(collection, key, expected).await
+    }
+
+    async fn list(
+        &self,
+        collection: &str,
+        query: RecordQuery<'_>,
+    ) -> Result<RecordList, StoreError> {
+        self.store.list(collection, query).await
+    }
+}
+
+#[tokio::test]
+async fn outcome_is_emitted_once_if_the_confirmation_of_its_save_was_lost() {
+    let (store, events) = (Schedules::new(Unconfirmed::default()), Events::default());
+    let clock = Clock::at(START);
+    create(&store, clock.now(), hourly(), "fail", |it| it).await;
+    clock.set("2027-01-01T01:00:00Z");
+    let scheduler = clock.scheduler(&store, executors(&Log::default()));
+    events.observe(scheduler).fire_due().await.unwrap();
+    let expected = ["! : occurrence 2027-01-01T01:00:00Z failed: the desk is locked"];
+    assert_eq!(events.take(), expected);
+}
+
 #[tokio::test]
 async fn panic_of_an_observer_stops_neither_the_scheduler_nor_the_other_observers() {
     let (store, clock, events) = (in_memory(), Clock::at(START), Events::default());
@@ -148,7 +211,7 @@ mod traced {
     use std::fmt::Debug;
 
     use tracing::field::{Field, Visit};
-    use tracing::span::{Attributes, Id, Record};
+    use tracing::span::{Attributes, Id, Record as SpanRecord};
     use tracing::{Event, Level, Metadata, Subscriber};
 
     use super::*;
@@ -180,7 +243,7 @@ mod traced {
             Id::from_u64(1)
         }
 
-        fn record(&self, _: &Id, _: &Record<'_>) {}
+        fn record(&self, _: &Id, _: &SpanRecord<'_>) {}
 
         fn record_follows_from(&self, _: &Id, _: &Id) {}
 

@@ -24,10 +24,11 @@ const TIMES: [&str; 11] = [
 ];
 
 /// Numbers that are no limits: data, the page of a query, and integers that carry their unit.
-const NUMBERS: [&str; 11] = [
+const NUMBERS: [&str; 12] = [
     "at_revision",
     "bytes_after",
     "bytes_before",
+    "epoch",
     "limit",
     "pid",
     "rate_limit",

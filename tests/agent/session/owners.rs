@@ -29,7 +29,7 @@ const ROUNDS: usize = 8;
 /// A child that has not ended by then hangs.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Where the processes write what they do, and what they are.
+/// The place where a process writes what it does.
 #[derive(Clone)]
 struct Log {
     folder: PathBuf,
@@ -39,12 +39,12 @@ struct Log {
 
 impl Log {
     /// Appends what this process begins to do, so that all processes have one order.
-    fn begin(&self, what: &str) {
-        let line = format!("{} {what}\n", self.attempt);
+    fn begin(&self, action: &str) {
+        let line = format!("{} {action}\n", self.attempt);
         let path = self.folder.join("log");
         let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
         file.write_all(line.as_bytes()).unwrap();
-        if std::env::var(SUSPENDS_AT).is_ok_and(|line| line == what) {
+        if std::env::var(SUSPENDS_AT).is_ok_and(|line| line == action) {
             let pid = std::process::id().to_string();
             Command::new("kill").args(["-STOP", &pid]).status().unwrap();
         }
@@ -113,7 +113,7 @@ async fn child_resumes_the_session() {
         let Err(stopped) = ended else { continue };
         match stopped.reason {
             StopReason::Session(SessionError::LeaseLost { .. }) => {
-                fs::write(Path::new(&folder).join("lost"), "").unwrap();
+                fs::write(Path::new(&folder).join("lease_lost"), "").unwrap();
             }
             StopReason::Session(SessionError::Busy { .. }) => {}
             reason => panic!("{reason}"),
@@ -153,17 +153,17 @@ async fn begin(name: &str) -> PathBuf {
 /// Checks that one process at a time was at work, and that nothing was lost or written twice.
 async fn check(folder: &Path) {
     let log = fs::read_to_string(folder.join("log")).unwrap();
-    let (mut seen, mut last) = (BTreeSet::new(), "");
+    let (mut attempts, mut last) = (BTreeSet::new(), "");
     let mut times = BTreeMap::<&str, usize>::new();
-    for (attempt, what) in log.lines().map(|line| line.split_once(' ').unwrap()) {
+    for (attempt, action) in log.lines().map(|line| line.split_once(' ').unwrap()) {
         if attempt != last {
             assert!(
-                seen.insert(attempt),
+                attempts.insert(attempt),
                 "{attempt} continued after another one had begun:\n{log}"
             );
             last = attempt;
         }
-        *times.entry(what).or_default() += 1;
+        *times.entry(action).or_default() += 1;
     }
     let messages = session(folder).await.messages().await.unwrap();
     assert_eq!(messages.last().unwrap().text(), "Done.");
@@ -257,7 +257,7 @@ async fn suspended_owner_does_nothing_after_another_one_has_continued() {
         let pid = suspended.id().to_string();
         Command::new("kill").args(["-CONT", &pid]).status().unwrap();
         wait_for_end(&mut suspended).await;
-        assert!(folder.join("lost").exists(), "it has lost its lease");
+        assert!(folder.join("lease_lost").exists(), "it has lost its lease");
         check(&folder).await;
     }
 }

@@ -266,8 +266,8 @@ async fn late_decision_is_refused_and_overwrites_nothing() {
         panic!()
     };
     let refused = session.run("Never mind.").await.unwrap_err();
-    let StopReason::PromptRefused(again) = refused.reason else { panic!() };
-    assert_eq!(again.pending(), paused.pending());
+    let StopReason::PromptRefused(refused_run) = refused.reason else { panic!() };
+    assert_eq!(refused_run.pending(), paused.pending());
     let answer = session.clone().abandon_paused().run("Never mind.").await.unwrap();
     let call = paused.pending()[0].call.id.clone();
     paused.decide(&call, Approval::Once, "Grace").unwrap();

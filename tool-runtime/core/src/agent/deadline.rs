@@ -54,7 +54,7 @@ impl RunDeadline {
         let stop = self.lease.as_ref().map(|lease| lease.stop());
         let Some(stop) = stop.or(self.cancellation.as_ref()) else { return timed.await };
         match stop.run_until_cancelled(timed).await {
-            Some(done) => done,
+            Some(outcome) => outcome,
             None => self.check_lease().and(Err(StopReason::Cancelled)),
         }
     }

@@ -13,7 +13,7 @@ pub(crate) struct StartPermit(Arc<Mutex<Instant>>);
 
 impl StartPermit {
     /// Creates a permit that expires at this time.
-    pub(crate) fn until(time: Instant) -> Self {
+    pub(crate) fn expiring_at(time: Instant) -> Self {
         Self(Arc::new(Mutex::new(time)))
     }
 

@@ -118,7 +118,7 @@ fn unsynced<T>(
         set.map_err(|error| failed(session, error))
     };
     set(connection, "NORMAL")?;
-    let done = operation(connection);
+    let result = operation(connection);
     set(connection, "FULL")?;
-    done
+    result
 }

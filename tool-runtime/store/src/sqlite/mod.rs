@@ -169,7 +169,7 @@ impl Sqlite {
     fn new(connection: Connection, path: Option<Arc<Path>>) -> Self {
         // The path that SQLite has resolved: the process may change its folder later.
         let file = connection.path().filter(|file| !file.is_empty()).map(Path::new);
-        let owners = Arc::new(OwnerFiles::beside(file));
+        let owners = Arc::new(OwnerFiles::of_database(file));
         Self {
             connection: Arc::new(Mutex::new(connection)),
             names: Arc::default(),
@@ -251,22 +251,22 @@ impl Sqlite {
     /// Runs an operation on the blocking pool.
     async fn with_connection<T: Send + 'static>(
         &self,
-        operation: impl FnOnce(&mut Connection, Beside<'_>) -> Result<T, SessionError> + Send + 'static,
+        operation: impl FnOnce(&mut Connection, Context<'_>) -> Result<T, SessionError> + Send + 'static,
     ) -> Result<T, SessionError> {
         let connection = Arc::clone(&self.connection);
         let (names, owners) = (Arc::clone(&self.names), Arc::clone(&self.owners));
         // A transaction that a panic interrupts is rolled back while the stack unwinds.
         let operation = move || {
             let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-            operation(&mut connection, Beside { names: &names, owners: &owners })
+            operation(&mut connection, Context { names: &names, owners: &owners })
         };
         spawn_blocking(operation).await.map_err(SessionError::unavailable)?
     }
 }
 
-/// What a process knows of a file beside its tables.
+/// The state of a process that belongs to a file, apart from its tables.
 #[derive(Clone, Copy)]
-struct Beside<'s> {
+struct Context<'s> {
     names: &'s CompleteNames,
     owners: &'s OwnerFiles,
 }
@@ -284,8 +284,8 @@ async fn open_in_background(path: PathBuf) -> Result<Connection, OpenError> {
 impl SessionStore for Sqlite {
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         let session = session.to_owned();
-        self.with_connection(move |connection, beside| {
-            session_table::load(connection, beside.names, &session)
+        self.with_connection(move |connection, context| {
+            session_table::load(connection, context.names, &session)
         })
         .await
     }
@@ -296,16 +296,16 @@ impl SessionStore for Sqlite {
         range: Range<usize>,
     ) -> Result<Option<SessionPart>, SessionError> {
         let session = session.to_owned();
-        self.with_connection(move |connection, beside| {
-            session_table::load_range(connection, beside.names, &session, range)
+        self.with_connection(move |connection, context| {
+            session_table::load_range(connection, context.names, &session, range)
         })
         .await
     }
 
     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let write = EncodedWrite::new(session, &write)?;
-        self.with_connection(move |connection, beside| {
-            session_table::save(connection, beside, &write)
+        self.with_connection(move |connection, context| {
+            session_table::save(connection, context, &write)
         })
         .await
     }
@@ -318,8 +318,8 @@ impl SessionStore for Sqlite {
     ) -> Result<u64, SessionError> {
         let write = EncodedWrite::new(session, &write)?;
         let (session, to) = (session.to_owned(), to.to_owned());
-        self.with_connection(move |connection, beside| {
-            session_table::fork(connection, beside, &session, to, write)
+        self.with_connection(move |connection, context| {
+            session_table::fork(connection, context, &session, to, write)
         })
         .await
     }
@@ -327,10 +327,10 @@ impl SessionStore for Sqlite {
     async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
         let (prefix, after) = (query.prefix.to_owned(), query.after.map(str::to_owned));
         let (status, limit) = (query.status, query.limit);
-        self.with_connection(move |connection, beside| {
+        self.with_connection(move |connection, context| {
             let query = SessionQuery::all().prefix(&prefix).status(status).limit(limit);
             let query = after.iter().fold(query, |query, after| query.after(after));
-            session_table::list(connection, beside, &query)
+            session_table::list(connection, context, &query)
         })
         .await
     }
@@ -342,16 +342,16 @@ impl SessionStore for Sqlite {
         epoch: Option<u64>,
     ) -> Result<(), SessionError> {
         let (session, to) = (session.to_owned(), to.to_owned());
-        self.with_connection(move |connection, beside| {
-            session_table::rename(connection, beside, &session, &to, epoch)
+        self.with_connection(move |connection, context| {
+            session_table::rename(connection, context, &session, &to, epoch)
         })
         .await
     }
 
     async fn delete(&self, session: &str, epoch: Option<u64>) -> Result<(), SessionError> {
         let session = session.to_owned();
-        self.with_connection(move |connection, beside| {
-            session_table::delete(connection, beside, &session, epoch)
+        self.with_connection(move |connection, context| {
+            session_table::delete(connection, context, &session, epoch)
         })
         .await
     }
@@ -363,8 +363,8 @@ impl SessionStore for Sqlite {
         lifetime: Duration,
     ) -> Result<u64, SessionError> {
         let (session, owner) = (session.to_owned(), owner.clone());
-        self.with_connection(move |connection, beside| {
-            lease_table::acquire(connection, beside.owners, &session, &owner, lifetime)
+        self.with_connection(move |connection, context| {
+            lease_table::acquire(connection, context.owners, &session, &owner, lifetime)
         })
         .await
     }
@@ -376,8 +376,8 @@ impl SessionStore for Sqlite {
         lifetime: Duration,
     ) -> Result<(), SessionError> {
         let session = session.to_owned();
-        self.with_connection(move |connection, beside| {
-            lease_table::renew(connection, beside.owners, &session, epoch, lifetime)
+        self.with_connection(move |connection, context| {
+            lease_table::renew(connection, context.owners, &session, epoch, lifetime)
         })
         .await
     }

@@ -15,23 +15,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) struct OwnerFiles {
     /// `None` in memory, where all owners live as long as the database.
     database: Option<PathBuf>,
-    held: Mutex<BTreeMap<String, File>>,
+    files: Mutex<BTreeMap<String, File>>,
 }
 
 impl OwnerFiles {
-    pub(super) fn beside(database: Option<&Path>) -> Self {
-        Self { database: database.map(Path::to_owned), held: Mutex::default() }
+    pub(super) fn of_database(database: Option<&Path>) -> Self {
+        Self { database: database.map(Path::to_owned), files: Mutex::default() }
     }
 
     /// Locks the file of an owner of this process, unless that was done before. The first time, the
     /// files of owners that have ended are removed.
     pub(super) fn hold(&self, owner: &str) -> io::Result<()> {
         let Some(path) = self.path(owner) else { return Ok(()) };
-        let mut held = self.held();
-        if held.contains_key(owner) {
+        let mut files = self.files();
+        if files.contains_key(owner) {
             return Ok(());
         }
-        if held.is_empty() {
+        if files.is_empty() {
             self.remove_ended()?;
         }
         let mut options = OpenOptions::new();
@@ -40,14 +40,14 @@ impl OwnerFiles {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path)?;
         file.try_lock()?;
-        held.insert(owner.to_owned(), file);
+        files.insert(owner.to_owned(), file);
         Ok(())
     }
 
     /// Returns whether an owner may still run. It has ended if it holds no lock.
     pub(super) fn may_live(&self, owner: &str) -> bool {
         let Some(path) = self.path(owner) else { return true };
-        self.held().contains_key(owner) || is_locked(&path)
+        self.files().contains_key(owner) || is_locked(&path)
     }
 
     /// Returns the file of an owner, or `None` if it has none.
@@ -75,12 +75,12 @@ impl OwnerFiles {
         Ok(())
     }
 
-    fn held(&self) -> MutexGuard<'_, BTreeMap<String, File>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn files(&self) -> MutexGuard<'_, BTreeMap<String, File>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What follows the name of the database, before the id of the owner.
+/// The text between the name of the database and the id of the owner.
 const SUFFIX: &str = "-owner-";
 
 /// Returns whether a process holds the lock of a file, as far as that can be found out.
@@ -102,7 +102,7 @@ fn remove(path: &Path) -> io::Result<()> {
 impl Drop for OwnerFiles {
     /// Removes the files while they are locked: from then on, the owners have ended.
     fn drop(&mut self) {
-        let owners: Vec<String> = self.held().keys().cloned().collect();
+        let owners: Vec<String> = self.files().keys().cloned().collect();
         for path in owners.iter().filter_map(|owner| self.path(owner)) {
             // Otherwise, the next process removes it.
             let _ = remove(&path);

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::names::{self, CompleteNames};
 use super::row::{self, COLUMNS, check_names, failed, find};
-use super::{Beside, lease_table};
+use super::{Context, lease_table};
 use crate::sessions::{
     EncodedWrite, MessageBounds, MessageRow, SessionRow, as_integer, checksum, corrupt_record,
     decode_messages, decode_state,
@@ -20,7 +20,7 @@ use tool_core::agent::session::{
 /// Saves a write in one transaction.
 pub(super) fn save(
     connection: &mut Connection,
-    beside: Beside<'_>,
+    context: Context<'_>,
     write: &EncodedWrite,
 ) -> Result<u64, SessionError> {
     let session = &write.session;
@@ -29,8 +29,8 @@ pub(super) fn save(
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
-    lease_table::check(&transaction, beside.owners, session, write.epoch)?;
-    let found = find(&transaction, beside.names, session)?;
+    lease_table::check(&transaction, context.owners, session, write.epoch)?;
+    let found = find(&transaction, context.names, session)?;
     let revision = write.check(session, found.as_ref())?;
     let chain = chain_before(&transaction, session, found.as_ref(), write.from)?;
     write_rows(&transaction, write, found.as_ref(), chain, revision)
@@ -173,7 +173,7 @@ fn read_messages(
 /// Copies the messages before `write.from` and adds those of the write.
 pub(super) fn fork(
     connection: &mut Connection,
-    beside: Beside<'_>,
+    context: Context<'_>,
     session: &str,
     to: String,
     write: EncodedWrite,
@@ -181,12 +181,12 @@ pub(super) fn fork(
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
-    let source = find(&transaction, beside.names, session)?;
+    let source = find(&transaction, context.names, session)?;
     write.check(session, source.as_ref())?;
-    if find(&transaction, beside.names, &to)?.is_some() {
+    if find(&transaction, context.names, &to)?.is_some() {
         return Err(SessionError::AlreadyExists { session: to });
     }
-    lease_table::check(&transaction, beside.owners, &to, write.epoch)?;
+    lease_table::check(&transaction, context.owners, &to, write.epoch)?;
     let chain = chain_before(&transaction, session, source.as_ref(), write.from)?;
     let revision = SessionWrite::create().check(&to, 0, 0)?;
     let copy = EncodedWrite { session: to, ..write };
@@ -208,13 +208,13 @@ pub(super) fn fork(
 
 pub(super) fn list(
     connection: &mut Connection,
-    beside: Beside<'_>,
+    context: Context<'_>,
     query: &SessionQuery<'_>,
 ) -> Result<Vec<SessionInfo>, SessionError> {
     let prefix = query.prefix;
     let transaction = connection.transaction().map_err(|error| failed(prefix, error))?;
     // A session that the index has lost would be missing from the list.
-    check_names(&transaction, beside.names, prefix)?;
+    check_names(&transaction, context.names, prefix)?;
     let select = match query.status {
         None => format!("SELECT {COLUMNS}, name FROM sessions WHERE name >= ?1 ORDER BY name"),
         Some(status) => {
@@ -242,7 +242,7 @@ pub(super) fn list(
         }
         let row = row::read(row).map_err(failed)?;
         let is_leased = row.status == SessionStatus::Running.as_str()
-            && lease_table::is_live(&transaction, beside.owners, &name)?;
+            && lease_table::is_live(&transaction, context.owners, &name)?;
         let info = row.into_info(name, is_leased)?;
         if query.matches(&info.session, info.status) {
             listed.push(info);
@@ -253,7 +253,7 @@ pub(super) fn list(
 
 pub(super) fn rename(
     connection: &mut Connection,
-    beside: Beside<'_>,
+    context: Context<'_>,
     session: &str,
     to: &str,
     epoch: Option<u64>,
@@ -261,15 +261,15 @@ pub(super) fn rename(
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
-    lease_table::check(&transaction, beside.owners, session, epoch)?;
-    let Some(row) = find(&transaction, beside.names, session)? else {
+    lease_table::check(&transaction, context.owners, session, epoch)?;
+    let Some(row) = find(&transaction, context.names, session)? else {
         return Err(SessionError::NotFound { session: session.to_owned() });
     };
     if session == to {
         return Ok(());
     }
-    lease_table::check(&transaction, beside.owners, to, None)?;
-    if find(&transaction, beside.names, to)?.is_some() {
+    lease_table::check(&transaction, context.owners, to, None)?;
+    if find(&transaction, context.names, to)?.is_some() {
         return Err(SessionError::AlreadyExists { session: to.to_owned() });
     }
     let update = "UPDATE sessions SET name = ?2, checksum = ?3 WHERE id = ?1";
@@ -283,14 +283,14 @@ pub(super) fn rename(
 
 pub(super) fn delete(
     connection: &mut Connection,
-    beside: Beside<'_>,
+    context: Context<'_>,
     session: &str,
     epoch: Option<u64>,
 ) -> Result<(), SessionError> {
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
-    lease_table::check(&transaction, beside.owners, session, epoch)?;
+    lease_table::check(&transaction, context.owners, session, epoch)?;
     let delete = || -> rusqlite::Result<usize> {
         let messages = "DELETE FROM messages \
                      WHERE session = (SELECT id FROM sessions WHERE name = ?1)";
@@ -301,7 +301,7 @@ pub(super) fn delete(
         names::toggle(&transaction, session, -1).map_err(|error| failed(session, error))?;
     } else {
         // A session that the index has lost would stay in the file.
-        check_names(&transaction, beside.names, session)?;
+        check_names(&transaction, context.names, session)?;
     }
     transaction.commit().map_err(|error| failed(session, error))
 }

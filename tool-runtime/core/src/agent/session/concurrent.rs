@@ -1,4 +1,4 @@
-//! What happens to a prompt while another run of its session is in progress, or waits.
+//! Prompts to a session whose other run is in progress, or waits for decisions.
 
 use std::time::Duration;
 

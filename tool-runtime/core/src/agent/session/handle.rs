@@ -376,6 +376,22 @@ impl Session {
     /// # Errors
     /// Returns [`StopReason::Session`] with [`Busy`](SessionError::Busy), which names the owner, if
     /// a run of the session is in progress, and the errors of [`resume`](Self::resume).
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemorySessions;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+    /// let session = agent.session(MemorySessions::new(), "ada");
+    /// let run = session.start("Hello").await?;
+    /// assert!(session.resume_now().await.is_err(), "its run is in progress");
+    /// assert_eq!(run.finish().await?.text, "Hi!");
+    /// assert!(session.resume_now().await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn resume_now(&self) -> Result<Option<Run>, Stopped> {
         self.resume_within(Patience::None, |state| state.failure.is_none()).await
     }

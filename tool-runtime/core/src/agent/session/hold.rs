@@ -68,7 +68,7 @@ impl Session {
         let owner = store.locks().owner();
         let (started, [mut pause, longest]) = (Instant::now(), POLL);
         loop {
-            let sent = Instant::now();
+            let requested_at = Instant::now();
             let acquire = || store.acquire(session, owner, self.lease_lifetime);
             let is_patient = match patience {
                 Patience::None => false,
@@ -77,7 +77,10 @@ impl Session {
             };
             match CatchPanic::new(acquire, store_panicked).await {
                 Ok(epoch) => {
-                    return Ok(SessionHold { lease: Some(self.held(epoch, sent)), _lock: lock });
+                    return Ok(SessionHold {
+                        lease: Some(self.lease_of(epoch, requested_at)),
+                        _lock: lock,
+                    });
                 }
                 Err(SessionError::Busy { .. }) if is_patient => {}
                 Err(error) => return Err(error.into()),
@@ -92,14 +95,14 @@ impl Session {
         }
     }
 
-    fn held(&self, epoch: u64, sent: Instant) -> Arc<HeldLease> {
+    fn lease_of(&self, epoch: u64, requested_at: Instant) -> Arc<HeldLease> {
         let cancellation = self.agent.config.cancellation.as_ref();
         let lease = Arc::new(HeldLease {
             store: Arc::clone(&self.store),
             session: self.name.clone(),
             epoch,
             lifetime: self.lease_lifetime,
-            permit: StartPermit::until(sent + self.lease_lifetime),
+            permit: StartPermit::expiring_at(requested_at + self.lease_lifetime),
             next_owner: Mutex::new(None),
             stop: cancellation.map_or_else(CancellationToken::new, CancellationToken::child_token),
             released: CancellationToken::new(),
@@ -172,13 +175,13 @@ impl HeldLease {
         loop {
             let expires_at = permit.expires_at();
             sleep_until(expires_at.min(Instant::now() + pause)).await;
-            let sent = Instant::now();
+            let requested_at = Instant::now();
             let renew = || store.renew(session, *epoch, *lifetime);
             // A connection that hangs must not use up the time for another attempt.
-            let limit = expires_at.min(sent + *lifetime / 3);
+            let limit = expires_at.min(requested_at + *lifetime / 3);
             match timeout_at(limit, CatchPanic::new(renew, store_panicked)).await {
                 Ok(Ok(())) => {
-                    permit.extend_to(sent + *lifetime);
+                    permit.extend_to(requested_at + *lifetime);
                     pause = *lifetime / 3;
                 }
                 Ok(Err(SessionError::LeaseLost { owner, .. })) => return self.lose(owner),

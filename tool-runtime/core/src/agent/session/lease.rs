@@ -39,6 +39,13 @@ impl SessionOwner {
     }
 
     /// Creates the owner that a store has recorded.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::SessionOwner;
+    ///
+    /// let owner = SessionOwner::new("00ff", "process 4711 on web-1");
+    /// assert_eq!(owner.label, "process 4711 on web-1");
+    /// ```
     pub fn new(id: impl Into<String>, label: impl Into<String>) -> Self {
         Self { id: id.into(), label: label.into() }
     }
@@ -83,7 +90,7 @@ pub struct SessionLease {
 }
 
 impl SessionLease {
-    /// Creates a lease.
+    /// Creates the lease of an owner.
     pub fn new(owner: SessionOwner, epoch: u64, is_live: bool) -> Self {
         Self { owner, epoch, is_live }
     }

@@ -119,7 +119,7 @@ pub struct SessionInfo {
     pub revision: u64,
     /// The time of the last write.
     pub saved_at: SystemTime,
-    /// What the session waits for.
+    /// The status, which says what the session waits for.
     pub status: SessionStatus,
     /// The [code](crate::StopReason::code) with which the last run stopped, if it has
     /// [failed](SessionStatus::Failed).

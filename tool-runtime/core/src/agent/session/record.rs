@@ -119,7 +119,7 @@ pub struct SessionWrite<'a> {
     pub messages: &'a [Message],
     /// The state to store, which replaces the earlier one.
     pub state: &'a str,
-    /// What the session waits for after the write.
+    /// The status of the session after the write.
     pub status: SessionStatus,
     /// The [code](crate::StopReason::code) with which the run stopped, if the session has
     /// [failed](SessionStatus::Failed).

@@ -67,7 +67,7 @@ impl SessionStatus {
     /// use tool_runtime::agent::session::SessionStatus;
     ///
     /// assert_eq!(SessionStatus::from_name("paused"), Some(SessionStatus::Paused));
-    /// assert_eq!(SessionStatus::from_name("lost"), None);
+    /// assert_eq!(SessionStatus::from_name("gone"), None);
     /// ```
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, of_status)| *of_status == name).map(|(status, _)| *status)

@@ -386,7 +386,7 @@ pub trait SessionStore: Send + Sync + Debug {
         lifetime: Duration,
     ) -> Result<(), SessionError>;
 
-    /// Ends a lease. Has no effect if the session has no lease of this epoch.
+    /// Ends the lease of a session. Has no effect if the session has no lease of this epoch.
     ///
     /// # Errors
     /// Returns [`Unavailable`](SessionError::Unavailable) if the store can't be reached.

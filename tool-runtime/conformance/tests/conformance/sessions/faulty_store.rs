@@ -149,6 +149,7 @@ impl SessionStore for FaultyStore {
             (_, None) => 0,
         };
         let mut copy = SessionWrite::update(base).messages(0, &messages).state(write.state);
+        copy = copy.status(write.status, write.failure);
         if self.0 == Fault::ForksToLeased {
             let owner = self.locks().owner();
             copy.epoch = Some(self.1.leases.lock().unwrap().acquire(to, owner, LIFETIME)?);

@@ -1,7 +1,7 @@
 //! Sessions: named, persisted conversations.
 //!
-//! 1. `handle.rs`: a [`Session`] loads its record from the store, and starts or resumes a run from
-//!    it.
+//! 1. `handle.rs`: a [`Session`] loads its record from the store, and starts a run from it, or
+//!    resumes one (`resume.rs`).
 //! 2. Each step of the run is saved as a [`SessionWrite`]: the messages that are new or changed,
 //!    and the state.
 //! 3. `store.rs`: a [`SessionStore`] keeps the messages of a conversation in their order and,
@@ -29,6 +29,7 @@ mod listing;
 mod locks;
 mod memory;
 mod record;
+mod resume;
 mod status;
 mod store;
 

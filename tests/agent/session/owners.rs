@@ -197,11 +197,13 @@ async fn check(folder: &Path) {
 async fn killed_owner_is_replaced_by_one_other() {
     let kills: usize =
         std::env::var("OWNER_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(6);
+    // Long enough that an owner on a busy machine renews its lease in time.
+    let lifetime = u64::try_from(LEASE_LIFETIME.as_millis()).ok().map(|millis| millis.max(2_000));
     let mut killed = 0;
     for round in 0.. {
         let folder = begin(&format!("owners-{round}")).await;
         let mut children: Vec<_> =
-            (0..2 + round % 2).map(|_| start_child(&folder, None, None)).collect();
+            (0..2 + round % 2).map(|_| start_child(&folder, None, lifetime)).collect();
         let log = folder.join("log");
         let length = || fs::metadata(&log).map_or(0, |file| file.len());
         // The owner is killed wherever it is, after it has done something.
@@ -222,7 +224,7 @@ async fn killed_owner_is_replaced_by_one_other() {
                     child.kill().unwrap();
                     child.wait().unwrap();
                     killed += 1;
-                    *child = start_child(&folder, None, None);
+                    *child = start_child(&folder, None, lifetime);
                 }
             }
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use tokio::time::sleep;
 use tool_runtime::agent::session::{
     MemorySessions, SessionError, SessionInfo, SessionLocks, SessionOwner, SessionPart,
     SessionQuery, SessionRecord, SessionStore, SessionWrite,
@@ -19,13 +20,22 @@ pub(super) struct Process {
     locks: SessionLocks,
     pub(super) loaded: Arc<AtomicUsize>,
     pub(super) saved: Arc<AtomicUsize>,
-    /// Whether the store can't be reached for renewals.
+    /// Whether the store can't be reached for renewals and releases.
     pub(super) is_cut_off: Arc<AtomicBool>,
+    /// How long the confirmation of an acquired lease takes.
+    pub(super) acquire_delay: Duration,
 }
 
 impl Process {
     pub(super) fn of(store: &MemorySessions) -> Self {
         Self { store: store.clone(), ..Self::default() }
+    }
+
+    fn check_line(&self) -> Result<(), SessionError> {
+        if self.is_cut_off.load(Ordering::SeqCst) {
+            return Err(SessionError::unavailable("the line went dead"));
+        }
+        Ok(())
     }
 
     /// Returns the number of messages that were loaded and saved since the last call.
@@ -82,7 +92,9 @@ impl SessionStore for Process {
         owner: &SessionOwner,
         lifetime: Duration,
     ) -> Result<u64, SessionError> {
-        self.store.acquire(session, owner, lifetime).await
+        let epoch = self.store.acquire(session, owner, lifetime).await?;
+        sleep(self.acquire_delay).await;
+        Ok(epoch)
     }
 
     async fn renew(
@@ -91,13 +103,12 @@ impl SessionStore for Process {
         epoch: u64,
         lifetime: Duration,
     ) -> Result<(), SessionError> {
-        if self.is_cut_off.load(Ordering::SeqCst) {
-            return Err(SessionError::unavailable("the line went dead"));
-        }
+        self.check_line()?;
         self.store.renew(session, epoch, lifetime).await
     }
 
     async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError> {
+        self.check_line()?;
         self.store.release(session, epoch).await
     }
 

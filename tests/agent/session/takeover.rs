@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tool_runtime::agent::session::{MemorySessions, SessionError, SessionOwner, SessionStore};
+use tool_runtime::event::{EventKind, Recorder, RunEvent, RunId};
 use tool_runtime::{
-    Agent, ChatReply, ScriptedModel, ScriptedTurn, StopReason, Stopped, ToolContext, tool, tools,
+    Agent, ChatReply, Registry, ScriptedModel, ScriptedTurn, StopReason, Stopped, ToolContext,
+    tool, tools,
 };
 
 use super::process::Process;
@@ -139,7 +141,10 @@ async fn run_that_ends_or_is_dropped_releases_its_session() {
 async fn renewals_that_fail_for_a_while_do_not_stop_the_run() {
     let (counts, store) = (CallCounts::default(), MemorySessions::default());
     let replies = [ChatReply::default().call("pay", "{}"), ChatReply::text("Here goes.")];
-    let agent = Agent::new(ScriptedModel::new(replies), tools![pay]).extension(counts.clone());
+    let recorder = Recorder::new(1_000);
+    let agent = Agent::new(ScriptedModel::new(replies), tools![pay])
+        .extension(counts.clone())
+        .observer(recorder.clone());
     let process = Process::of(&store);
     let session = agent.session(process.clone(), "ada");
     let run = tokio::spawn(async move { session.run("Pay Ada.").await });
@@ -152,6 +157,47 @@ async fn renewals_that_fail_for_a_while_do_not_stop_the_run() {
         process.is_cut_off.store(false, Ordering::SeqCst);
         sleep(LIFETIME / 2).await;
     }
+    assert_eq!(lease_events(&recorder), ["run.lease_not_renewed"; 10]);
+    process.is_cut_off.store(true, Ordering::SeqCst);
     counts.1.notify_waiters();
     assert_eq!(run.await.unwrap().unwrap().text, "Here goes.");
+    let [.., last] = &lease_events(&recorder)[..] else { panic!() };
+    assert_eq!(last, "run.lease_not_released");
+    let unreleased = other_agent().session(Process::of(&store), "ada").fail_if_busy();
+    assert!(unreleased.run("Thanks.").await.is_err());
+}
+
+fn other_agent() -> Agent {
+    Agent::new(ScriptedModel::new([ChatReply::text("You're welcome.")]), Registry::new())
+}
+
+/// Returns the names of the events of leases, each with its session and error checked.
+fn lease_events(recorder: &Recorder) -> Vec<String> {
+    let events = recorder.events();
+    let names = events.iter().filter_map(|event| match &event.kind {
+        EventKind::Run(
+            RunEvent::LeaseNotRenewed { session, error }
+            | RunEvent::LeaseNotReleased { session, error },
+        ) => {
+            assert_eq!((event.origin.run, session.as_str()), (RunId::default(), "ada"));
+            assert!(error.ends_with("the line went dead"), "{error}");
+            Some(event.name().to_owned())
+        }
+        _ => None,
+    });
+    names.collect()
+}
+
+/// A prompt that is dropped while it waits for the store leaves no lease behind.
+#[tokio::test(start_paused = true)]
+async fn dropped_request_for_a_lease_leaves_the_session_free() {
+    let store = MemorySessions::default();
+    let mut process = Process::of(&store);
+    process.acquire_delay = Duration::from_secs(2);
+    let slow = other_agent().session(process, "ada");
+    assert!(timeout(Duration::from_secs(1), slow.run("Hi.")).await.is_err());
+    let other = other_agent().session(Process::of(&store), "ada").fail_if_busy();
+    assert!(other.run("Hi.").await.is_err(), "the store has granted the lease");
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(other.run("Hi.").await.unwrap().text, "You're welcome.");
 }

@@ -96,6 +96,8 @@ impl Event {
             EventKind::Run(RunEvent::MessageAdded { .. }) => "run.message_added",
             EventKind::Run(RunEvent::RuleUnmatched(_)) => "run.rule_unmatched",
             EventKind::Run(RunEvent::StateEvicted) => "run.state_evicted",
+            EventKind::Run(RunEvent::LeaseNotRenewed { .. }) => "run.lease_not_renewed",
+            EventKind::Run(RunEvent::LeaseNotReleased { .. }) => "run.lease_not_released",
             EventKind::Run(RunEvent::Finished { .. }) => "run.finished",
             EventKind::Model(ModelEvent::Requested) => "model.requested",
             EventKind::Model(ModelEvent::Replied { .. }) => "model.replied",

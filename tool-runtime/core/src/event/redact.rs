@@ -18,6 +18,13 @@ impl Redactor {
     pub(super) fn redact_event(&self, event: &mut Event) {
         match &mut event.kind {
             EventKind::Log(LogEvent::Dropped { .. }) | EventKind::Run(RunEvent::StateEvicted) => {}
+            EventKind::Run(
+                RunEvent::LeaseNotRenewed { session, error }
+                | RunEvent::LeaseNotReleased { session, error },
+            ) => {
+                self.redact(session);
+                self.redact(error);
+            }
             EventKind::Run(RunEvent::Started { parent_run: _, agent, session, metadata }) => {
                 self.redact_option(agent);
                 self.redact_option(session);

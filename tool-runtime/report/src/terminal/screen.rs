@@ -79,6 +79,13 @@ impl Screen {
                 let text = "approvals and secrets of a run were evicted";
                 vec![line(Sign::Failed, join_columns(["dispatcher".into(), text.into()]))]
             }
+            EventKind::Run(
+                RunEvent::LeaseNotRenewed { session, error }
+                | RunEvent::LeaseNotReleased { session, error },
+            ) => {
+                let columns = ["session".into(), excerpt(session), excerpt(error)];
+                vec![line(Sign::Failed, join_columns(columns))]
+            }
             EventKind::Run(event @ RunEvent::Finished { .. }) => {
                 let removed = self.running.remove(&key(origin, None));
                 let removed = removed.map(|running| Change::Remove(running.number));

@@ -1,20 +1,26 @@
 //! The right to run or change a session: the lock of this process, and the lease of the store.
 
+use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::{Session, SessionError, SessionLock, SessionStore};
-use crate::agent::StopReason;
 use crate::agent::persist::store_panicked;
-use crate::guard::CatchPanic;
+use crate::agent::{Agent, StopReason};
+use crate::event::{Origin, RunEvent, RunId};
+use crate::guard::{CatchPanic, error_chain};
 use crate::tool::StartPermit;
 
 /// The first and the longest time after which a busy session is asked for again.
 const POLL: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
+
+/// The error of a store that did not answer in time.
+const NO_ANSWER: &str = "the store did not answer in time";
 
 /// How long to wait for a session that another process runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +42,8 @@ pub(in crate::agent) struct SessionHold {
 
 /// A lease that this process has acquired.
 pub(in crate::agent) struct HeldLease {
+    /// Emits the events of the lease.
+    agent: Agent,
     store: Arc<dyn SessionStore>,
     session: String,
     epoch: u64,
@@ -64,18 +72,15 @@ impl Session {
         lock: SessionLock,
         patience: Patience,
     ) -> Result<SessionHold, StopReason> {
-        let (store, session) = (self.store.as_ref(), self.name.as_str());
-        let owner = store.locks().owner();
         let (started, [mut pause, longest]) = (Instant::now(), POLL);
         loop {
             let requested_at = Instant::now();
-            let acquire = || store.acquire(session, owner, self.lease_lifetime);
             let is_patient = match patience {
                 Patience::None => false,
                 Patience::Lifetime => started.elapsed() <= self.lease_lifetime,
                 Patience::Unlimited => true,
             };
-            match CatchPanic::new(acquire, store_panicked).await {
+            match self.acquire().await {
                 Ok(epoch) => {
                     return Ok(SessionHold {
                         lease: Some(self.lease_of(epoch, requested_at)),
@@ -95,9 +100,37 @@ impl Session {
         }
     }
 
+    /// Acquires the lease. If the future is dropped meanwhile, the lease is released as soon as it
+    /// is acquired.
+    async fn acquire(&self) -> Result<u64, SessionError> {
+        let (store, session, agent) =
+            (Arc::clone(&self.store), self.name.clone(), self.agent.clone());
+        let lifetime = self.lease_lifetime;
+        let acquire = move || async move {
+            let owner = store.locks().owner().clone();
+            let acquire = || store.acquire(&session, &owner, lifetime);
+            let acquired = CatchPanic::new(acquire, store_panicked).await;
+            (acquired, store, session)
+        };
+        let Ok(runtime) = Handle::try_current() else { return acquire().await.0 };
+        let (sender, receiver) = oneshot::channel();
+        runtime.spawn(async move {
+            let (acquired, store, session) = acquire().await;
+            if let Err(Ok(epoch)) = sender.send(acquired) {
+                let expires_at = Instant::now() + lifetime;
+                release(store.as_ref(), &session, epoch, expires_at, &agent).await;
+            }
+        });
+        // The task ends without an answer only if the runtime does.
+        receiver
+            .await
+            .unwrap_or_else(|ended| Err(SessionError::Unavailable { source: ended.into() }))
+    }
+
     fn lease_of(&self, epoch: u64, requested_at: Instant) -> Arc<HeldLease> {
         let cancellation = self.agent.config.cancellation.as_ref();
         let lease = Arc::new(HeldLease {
+            agent: self.agent.clone(),
             store: Arc::clone(&self.store),
             session: self.name.clone(),
             epoch,
@@ -170,8 +203,9 @@ impl HeldLease {
 
     /// Renews the lease until it is lost: each third of its lifetime, and more often if that fails.
     async fn keep(&self) {
-        let Self { store, session, epoch, lifetime, permit, .. } = self;
+        let Self { agent, store, session, epoch, lifetime, permit, .. } = self;
         let mut pause = *lifetime / 3;
+        let mut has_failed = false;
         loop {
             let expires_at = permit.expires_at();
             sleep_until(expires_at.min(Instant::now() + pause)).await;
@@ -179,15 +213,25 @@ impl HeldLease {
             let renew = || store.renew(session, *epoch, *lifetime);
             // A connection that hangs must not use up the time for another attempt.
             let limit = expires_at.min(requested_at + *lifetime / 3);
-            match timeout_at(limit, CatchPanic::new(renew, store_panicked)).await {
+            let error = match timeout_at(limit, CatchPanic::new(renew, store_panicked)).await {
                 Ok(Ok(())) => {
                     permit.extend_to(requested_at + *lifetime);
                     pause = *lifetime / 3;
+                    has_failed = false;
+                    continue;
                 }
                 Ok(Err(SessionError::LeaseLost { owner, .. })) => return self.lose(owner),
-                _ if !permit.is_valid() => return self.lose(None),
-                _ => pause = *lifetime / 30,
+                Ok(Err(error)) => error_chain(&error),
+                Err(_) => NO_ANSWER.to_owned(),
+            };
+            if !mem::replace(&mut has_failed, true) {
+                let session = session.clone();
+                emit(agent, RunEvent::LeaseNotRenewed { session, error });
             }
+            if !permit.is_valid() {
+                return self.lose(None);
+            }
+            pause = *lifetime / 30;
         }
     }
 
@@ -198,9 +242,29 @@ impl HeldLease {
     }
 
     async fn release(&self) {
-        let release = || self.store.release(&self.session, self.epoch);
-        let released = CatchPanic::new(release, store_panicked);
-        // If the store can't be reached, the lease expires.
-        let _ = timeout_at(self.permit.expires_at(), released).await;
+        let Self { agent, store, session, epoch, permit, .. } = self;
+        release(store.as_ref(), session, *epoch, permit.expires_at(), agent).await;
     }
+}
+
+/// Releases a lease. If the store can't be reached, the lease expires.
+async fn release(
+    store: &dyn SessionStore,
+    session: &str,
+    epoch: u64,
+    expires_at: Instant,
+    agent: &Agent,
+) {
+    let release = || store.release(session, epoch);
+    let error = match timeout_at(expires_at, CatchPanic::new(release, store_panicked)).await {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => error_chain(&error),
+        Err(_) => NO_ANSWER.to_owned(),
+    };
+    emit(agent, RunEvent::LeaseNotReleased { session: session.to_owned(), error });
+}
+
+/// Emits an event of a lease, which belongs to no run.
+fn emit(agent: &Agent, event: RunEvent) {
+    agent.config.dispatcher.emit(&Origin::new(RunId::default(), 0), || event);
 }

@@ -14,6 +14,16 @@ use tool_runtime::{
     ToolContext, ToolError, ToolExecution, ToolResult, Usage, async_trait, tool, tools,
 };
 
+fn review() -> Value {
+    json!({
+        "decided_by": "Ada",
+        "answered_by": "Ben",
+        "void_decision": "changed",
+        "preview": "diff",
+        "question": "When?",
+    })
+}
+
 fn execution() -> ToolExecution {
     let call = ToolCall::new("c1", "write", r#"{path: "a"}"#);
     let result = ToolResult::failure(&call, "TOOL_TIMEOUT", "Too late.");
@@ -25,13 +35,14 @@ fn execution() -> ToolExecution {
     execution.cause = Some("the disk".into());
     execution.attempts = 2;
     execution.cached = true;
-    execution.decided_by = Some("Ada".into());
     execution.blocked_by = Some(BlockReason::Batch);
     execution.effects = vec![FileChange::new("a", FileOp::Delete).into()];
     execution.has_detached_thread = true;
     execution.started_at = UNIX_EPOCH + Duration::from_micros(7);
     execution.duration = Duration::from_micros(8);
-    execution
+    let mut json = serde_json::to_value(execution).unwrap();
+    json["review"] = review();
+    serde_json::from_value(json).unwrap()
 }
 
 /// Each kind of event, with its members besides `run`, `turn`, `at` and `event`.
@@ -133,6 +144,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 tool: "now".into(),
                 arguments: r#"{"a": 1}"#.into(),
                 void_decision: None,
+                preview: None,
             }
             .into(),
             "tool.approval_requested",
@@ -144,10 +156,12 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 tool: "now".into(),
                 arguments: "{}".into(),
                 void_decision: Some("changed".into()),
+                preview: Some("diff".into()),
             }
             .into(),
             "tool.approval_requested",
-            json!({"call": "c1", "tool": "now", "arguments": "{}", "void_decision": "changed"}),
+            json!({"call": "c1", "tool": "now", "arguments": "{}", "void_decision": "changed",
+                "preview": "diff"}),
         ),
         (
             ToolEvent::Approved { call: call(), approved_by: "Ada".into() }.into(),
@@ -209,7 +223,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 "cause": "the disk",
                 "attempts": 2,
                 "cached": true,
-                "decided_by": "Ada",
+                "review": review(),
                 "blocked_by": "batch",
                 "effects": [{"kind": "file_changed", "path": "a", "op": "delete"}],
                 "has_detached_thread": true,

@@ -4,6 +4,7 @@ mod context;
 mod events;
 mod extraction;
 mod limits;
+mod previews;
 mod resuming;
 mod state;
 mod steering;

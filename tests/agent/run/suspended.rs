@@ -88,7 +88,8 @@ async fn tool_asks_twice_and_the_run_resumes_in_other_processes() {
     let answered_by = Arc::new(Mutex::new(None));
     let copy = Arc::clone(&answered_by);
     let agent = agent(&log, [ChatReply::text("Done.")]);
-    let agent = agent.on_tool_result(move |it| copy.lock().unwrap().clone_from(&it.answered_by));
+    let agent =
+        agent.on_tool_result(move |it| *copy.lock().unwrap() = it.answered_by().map(str::to_owned));
     let answer = agent.resume(waiting).finish().await.unwrap();
     assert_eq!(answer.text, "Done.");
     let texts: Vec<_> = results(&answer.transcript[2]).iter().map(|it| it.text.as_str()).collect();

@@ -72,7 +72,7 @@ async fn decision_on_a_call_nested_three_deep_resumes_in_another_process() {
     assert_eq!(all, Usage::new(60, 6));
     assert_eq!(answer.usage, all);
     let executions: Vec<_> = after.iter().filter_map(Event::execution).collect();
-    assert_eq!(executions[0].decided_by.as_deref(), Some("Grace"));
+    assert_eq!(executions[0].decided_by(), Some("Grace"));
     // The suspended state of a tool is in no event.
     let output = |event: &Event| serde_json::to_string(event).unwrap().contains("suspended");
     assert!(!before.iter().any(output));

@@ -348,7 +348,7 @@ fn check(trial: &Trial, result: &TrialResult) {
             assert!(keys.is_empty() && !execution.did_run(), "{name} ran though it was held back");
         }
         if name == "ask" && !keys.is_empty() {
-            assert!(execution.decided_by.is_some(), "the execution records no decision");
+            assert!(execution.decided_by().is_some(), "the execution records no decision");
         }
         if ["single", "repeatable", "sequential"].contains(&name)
             && execution.did_run()

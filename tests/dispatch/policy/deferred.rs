@@ -91,7 +91,7 @@ async fn run_pauses_until_decisions_arrive() {
     assert!(events.iter().all(|event| event.origin.run == run));
     let finished: Vec<_> = events.iter().filter_map(Event::execution).collect();
     assert_eq!(
-        finished.iter().filter_map(|execution| execution.decided_by.as_deref()).collect::<Vec<_>>(),
+        finished.iter().filter_map(|execution| execution.decided_by()).collect::<Vec<_>>(),
         ["Grace", "Grace"]
     );
     assert!(finished.iter().any(|execution| execution.is_blocked()));

@@ -281,7 +281,7 @@ async fn decision_holds_for_the_exact_digits_alone() {
         assert_eq!(execution.did_run(), runs, "{text}");
         let reason = "decision of Ada is void: the arguments of `pay` changed";
         let expected = (!runs).then(|| reason.to_owned());
-        assert_eq!(execution.void_decision, expected, "{text}");
+        assert_eq!(execution.void_decision(), expected.as_deref(), "{text}");
         let requests = recorder.filter(|event| {
             matches!(event.kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. }))
         });

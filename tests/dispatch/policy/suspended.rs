@@ -89,14 +89,14 @@ async fn suspended_call_resumes_with_its_state_and_the_answer() {
     let execution = setup.call(book_call(), Vec::new()).await;
     assert!(execution.is_pending() && execution.did_run() && !execution.was_retried());
     assert_eq!(execution.result.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
-    assert_eq!(execution.question.as_deref(), Some("Window or aisle, paid by [redacted]?"));
+    assert_eq!(execution.question(), Some("Window or aisle, paid by [redacted]?"));
     assert_eq!(execution.result.text, "Window or aisle, paid by [redacted]?");
 
     let suspended = setup.suspended(&execution).with_answer("aisle", "Ada");
     let execution = setup.call(book_call(), vec![suspended]).await;
     assert_eq!(execution.result.text, "aisle on ICE 71");
-    assert_eq!(execution.answered_by.as_deref(), Some("Ada"));
-    assert_eq!((&execution.question, &execution.suspended_state), (&None, &None));
+    assert_eq!(execution.answered_by(), Some("Ada"));
+    assert_eq!((execution.question(), execution.suspended_state()), (None, None));
     assert_eq!(setup.bookings(), ["hold ICE 71", "book aisle"]);
     for event in setup.recorder.events() {
         let event = serde_json::to_string(&event).unwrap();
@@ -112,7 +112,7 @@ async fn call_without_an_answer_stays_pending_and_its_tool_is_not_called() {
     let second = setup.call(book_call(), vec![suspended.clone()]).await;
     assert_eq!((second.is_pending(), second.did_run()), (true, false));
     assert_eq!(second.blocked_by, Some(BlockReason::Pending));
-    assert_eq!((&second.question, &second.result), (&first.question, &first.result));
+    assert_eq!((second.question(), &second.result), (first.question(), &first.result));
     // The state is the same, so that the call can still be answered.
     let resaved = setup.suspended(&second);
     assert_eq!((&resaved.state, &resaved.tool), (&suspended.state, &suspended.tool));
@@ -201,7 +201,7 @@ async fn answer_to_a_tool_that_has_changed_is_asked_for_again() {
     for suspended in [changed(suspended), unbound] {
         let second = setup.call(book_call(), vec![suspended]).await;
         assert_eq!((second.is_pending(), second.did_run()), (true, false));
-        assert_eq!(second.question, first.question);
+        assert_eq!(second.question(), first.question());
         assert_eq!(setup.bookings(), ["hold ICE 71"]);
     }
     // The new answer is bound to the definition that is there now.
@@ -243,7 +243,7 @@ async fn state_that_cannot_be_saved_or_read_fails_its_call() {
     let call = |levels: usize| ToolCall::new("1", "nest", json!({ "levels": levels }));
     let execution = setup.call(call(97), Vec::new()).await;
     assert_eq!(execution.result.error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
-    assert!(execution.suspended_state.is_none() && !execution.is_pending());
+    assert!(execution.suspended_state().is_none() && !execution.is_pending());
     let execution = setup.call(call(96), Vec::new()).await;
     assert!(execution.is_pending());
     let suspended = setup.suspended(&execution).with_answer("yes", "Ada");

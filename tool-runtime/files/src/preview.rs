@@ -11,13 +11,9 @@ use crate::change::atomic::load;
 use crate::change::edit::Edit;
 use crate::change::{change_error, preview};
 use crate::error::missing;
-use crate::history::diff::first_lines;
 use crate::history::journal::Change;
 use crate::state::FileState;
 use crate::tools::{edited, new_content};
-
-/// The most bytes of a preview.
-const MAX_LEN: usize = 64 * 1024;
 
 /// The permission bits that a new file has in a preview.
 const NEW_MODE: u32 = 0o644;
@@ -47,8 +43,12 @@ impl Files {
     /// the arguments can't be decoded.
     ///
     /// If the call would fail, the text is the error. Characters that could deceive a person are
-    /// made [visible]. Blocks the thread while the file is read. As
-    /// a [`Previewer`] of a policy, `Files` shows it to the approver.
+    /// made [visible]. Blocks the thread while the file is read.
+    ///
+    /// The diff contains the secrets of the file and of the arguments. To show a call to a person,
+    /// add `Files` to the policy as a [`Previewer`]: the approver and
+    /// [`PendingCall::preview`](tool_core::agent::PendingCall::preview) then have the diff without
+    /// them.
     ///
     /// ```
     /// use serde_json::json;
@@ -77,7 +77,7 @@ impl Files {
             },
             Err(error) => error.text().to_owned(),
         };
-        Some(first_lines(visible(&text).into_owned(), MAX_LEN))
+        Some(visible(&text).into_owned())
     }
 
     fn change(&self, path: &str, action: Action) -> Result<Change, ToolError> {

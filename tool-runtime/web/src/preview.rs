@@ -7,10 +7,6 @@ use tool_core::message::visible;
 
 use crate::Web;
 use crate::target;
-use tool_core::__workspace::first_bytes;
-
-/// The most bytes of a preview.
-const MAX_LEN: usize = 64 * 1024;
 
 impl Web {
     /// Returns the request of a call that has not run, with the URL as it would be requested and
@@ -18,8 +14,12 @@ impl Web {
     ///
     /// If the URL is refused, the text is the error. The name of the host is not looked up: a
     /// look-up already sends the name to its owner, before the request is approved. Characters that
-    /// could deceive a person are made [visible]. As a
-    /// [`Previewer`] of a policy, `Web` shows the text to the approver.
+    /// could deceive a person are made [visible].
+    ///
+    /// The text contains the secrets of the arguments. To show a call to a person, add `Web` to the
+    /// policy as a [`Previewer`]: the approver and
+    /// [`PendingCall::preview`](tool_core::agent::PendingCall::preview) then have the text without
+    /// them.
     ///
     /// ```
     /// use serde_json::json;
@@ -49,7 +49,7 @@ impl Web {
             text.push('\n');
             text.push_str(part);
         }
-        Some(first_bytes(visible(&text).into_owned(), MAX_LEN))
+        Some(visible(&text).into_owned())
     }
 }
 

@@ -72,6 +72,7 @@ fn kinds(text: &str) -> Vec<EventKind> {
             tool: text(),
             arguments: text(),
             void_decision: Some(text()),
+            preview: Some(text()),
         }
         .into(),
         ToolEvent::Approved { call: id(), approved_by: text() }.into(),

@@ -65,27 +65,12 @@ pub struct ToolExecution {
     /// Whether the output is the cached output of an earlier call with the same arguments.
     #[serde(default)]
     pub cached: bool,
-    /// The name of the approver that decided on the call, if it was asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decided_by: Option<String>,
     /// The part of the policy that blocked the call, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<BlockReason>,
-    /// Why an earlier decision does not apply to the blocked call, such as "decision of Ada is
-    /// void: the definition of `pay` changed".
+    /// The part that people have in the call, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub void_decision: Option<String>,
-    /// The name of the person or program that answered the question of the call, if it had one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answered_by: Option<String>,
-    /// The question whose answer the call awaits, if its tool
-    /// [suspended](crate::ToolError::suspended) it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub question: Option<String>,
-    /// The state from which the tool continues once a decision or an answer arrives, if the call
-    /// is paused. Observers do not receive it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub suspended_state: Option<Box<Value>>,
+    pub(crate) review: Option<Box<Review>>,
     /// The effects that the tool recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<EffectRecord>,
@@ -101,6 +86,30 @@ pub struct ToolExecution {
     /// The time from the start of the call to its result.
     #[serde(rename = "duration_us", with = "micros")]
     pub duration: Duration,
+}
+
+/// The part that people have in a call: what they are shown, and what they decided or answered. It is
+/// boxed, because most calls have none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Review {
+    /// The name of the approver that decided on the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) decided_by: Option<String>,
+    /// The name of the person or program that answered the question of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) answered_by: Option<String>,
+    /// Why an earlier decision does not apply to the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) void_decision: Option<String>,
+    /// What the call would do, as the previewers of the policy described it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) preview: Option<String>,
+    /// The question whose answer the call awaits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<String>,
+    /// The state from which the tool continues once a decision or an answer arrives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) suspended_state: Option<Value>,
 }
 
 /// The changes that interceptors made to a run before one of its calls.
@@ -219,12 +228,8 @@ impl ToolExecution {
             tool_kind: None,
             attempts: 0,
             cached: false,
-            decided_by: None,
             blocked_by: None,
-            void_decision: None,
-            answered_by: None,
-            question: None,
-            suspended_state: None,
+            review: None,
             effects: Vec::new(),
             run_changes: None,
             has_detached_thread: false,
@@ -251,6 +256,50 @@ impl ToolExecution {
             Some(text) if self.result.structured.is_none() => serde_json::from_str(text).ok(),
             _ => self.result.structured_value(),
         }
+    }
+
+    /// Returns the name of the approver that decided on the call, if it was asked.
+    pub fn decided_by(&self) -> Option<&str> {
+        self.review.as_ref()?.decided_by.as_deref()
+    }
+
+    /// Returns the name of the person or program that answered the question of the call, if it had
+    /// one.
+    pub fn answered_by(&self) -> Option<&str> {
+        self.review.as_ref()?.answered_by.as_deref()
+    }
+
+    /// Returns why an earlier decision does not apply to the blocked call, such as "decision of Ada
+    /// is void: the definition of `pay` changed".
+    pub fn void_decision(&self) -> Option<&str> {
+        self.review.as_ref()?.void_decision.as_deref()
+    }
+
+    /// Returns what the pending call would do, as the [previewers of the
+    /// policy](crate::Policy::previewer) described it, without secrets.
+    pub fn preview(&self) -> Option<&str> {
+        self.review.as_ref()?.preview.as_deref()
+    }
+
+    /// Returns the question whose answer the call awaits, if its tool
+    /// [suspended](crate::ToolError::suspended) it.
+    pub fn question(&self) -> Option<&str> {
+        self.review.as_ref()?.question.as_deref()
+    }
+
+    /// Returns the state from which the tool continues once a decision or an answer arrives, if the
+    /// call is paused. Observers do not receive it.
+    pub fn suspended_state(&self) -> Option<&Value> {
+        self.review.as_ref()?.suspended_state.as_ref()
+    }
+
+    /// Returns the execution without the state of its tool, for observers.
+    pub(crate) fn without_state(mut self) -> Self {
+        self.review = self.review.and_then(|mut review| {
+            review.suspended_state = None;
+            (*review != Review::default()).then_some(review)
+        });
+        self
     }
 
     /// Returns the time at which the call had its result.

@@ -34,8 +34,8 @@ mod unmatched_rule;
 
 pub(crate) use effect::EffectRecord;
 pub use effect::{FileChange, FileOp, NetworkRequest, ProcessEnd, ProcessStart};
-pub(crate) use execution::ToolExecution;
 pub use execution::{BlockReason, RunChanges};
+pub(crate) use execution::{Review, ToolExecution};
 pub(crate) use kind::Event;
 pub use kind::EventKind;
 pub use log::LogEvent;

@@ -4,7 +4,7 @@
 
 use super::{
     EffectRecord, Event, EventKind, FileChange, FileOp, LogEvent, ModelEvent, NetworkRequest,
-    ProcessEnd, ProcessStart, Progress, ProtocolError, RunChanges, RunEvent, ToolEvent,
+    ProcessEnd, ProcessStart, Progress, ProtocolError, Review, RunChanges, RunEvent, ToolEvent,
     ToolExecution, UnmatchedRule,
 };
 use crate::message::{
@@ -88,9 +88,10 @@ impl Redactor {
     fn redact_tool_event(&self, event: &mut ToolEvent) {
         match event {
             ToolEvent::Started { call } => self.redact_call(call),
-            ToolEvent::ApprovalRequested { call: _, tool, arguments, void_decision } => {
+            ToolEvent::ApprovalRequested { call: _, tool, arguments, void_decision, preview } => {
                 *arguments = self.redact_json(tool, arguments);
                 self.redact_option(void_decision);
+                self.redact_option(preview);
                 self.redact(tool);
             }
             ToolEvent::Approved { call: _, approved_by } => self.redact(approved_by),
@@ -115,9 +116,7 @@ impl Redactor {
             call,
             modified_call,
             decoded_arguments,
-            decided_by,
-            void_decision,
-            answered_by,
+            review,
             run_changes,
             tool_kind,
             // Redacted above.
@@ -125,15 +124,12 @@ impl Redactor {
             full_text: _,
             cause: _,
             protocol_error: _,
-            question: _,
             effects: _,
             // These hold no text.
             fixes: _,
             attempts: _,
             cached: _,
             blocked_by: _,
-            // Observers never receive the state of a tool.
-            suspended_state: _,
             has_detached_thread: _,
             started_at: _,
             duration: _,
@@ -146,9 +142,13 @@ impl Redactor {
         if let Some(json) = decoded_arguments {
             *json = self.redact_json(&called_name, json);
         }
-        self.redact_option(decided_by);
-        self.redact_option(void_decision);
-        self.redact_option(answered_by);
+        if let Some(review) = review {
+            let Review { decided_by, answered_by, void_decision, preview, .. } = &mut **review;
+            self.redact_option(decided_by);
+            self.redact_option(answered_by);
+            self.redact_option(void_decision);
+            self.redact_option(preview);
+        }
         if let Some(RunChanges { metadata, stop }) = run_changes.as_deref_mut() {
             self.redact_map(metadata);
             self.redact_option(stop);
@@ -163,7 +163,7 @@ impl Redactor {
     /// Redacts the result of a call but not the call itself, for the model and the program: the
     /// provider expects the call back unchanged.
     pub(crate) fn redact_result(&self, execution: &mut ToolExecution) {
-        let ToolExecution { result, full_text, cause, question, protocol_error, effects, .. } =
+        let ToolExecution { result, full_text, cause, review, protocol_error, effects, .. } =
             execution;
         let ToolResult { call: _, tool, text, parts, structured, error } = result;
         self.redact(tool);
@@ -178,7 +178,19 @@ impl Redactor {
         if let Some(ProtocolError { code: _, data }) = protocol_error.as_deref_mut() {
             self.redact_value(data);
         }
-        self.redact_option(question);
+        if let Some(review) = review {
+            // Observers never receive the state of a tool, and the other texts are redacted for
+            // them alone.
+            let Review {
+                question,
+                decided_by: _,
+                answered_by: _,
+                void_decision: _,
+                preview: _,
+                suspended_state: _,
+            } = &mut **review;
+            self.redact_option(question);
+        }
         effects.iter_mut().for_each(|effect| self.redact_effect(effect));
     }
 

@@ -63,6 +63,10 @@ pub enum ToolEvent {
         /// the definition of `pay` changed".
         #[serde(default, skip_serializing_if = "Option::is_none")]
         void_decision: Option<String>,
+        /// What the call would do, as the [previewers of the policy](crate::Policy::previewer)
+        /// described it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preview: Option<String>,
     },
     /// The call was approved.
     #[serde(rename = "tool.approved")]

@@ -102,8 +102,8 @@ impl SuspendedCall {
     /// Creates the record of a suspended call from its execution and the definition of its tool,
     /// with its question. Returns `None` if the call is not suspended.
     pub fn of(execution: &ToolExecution, definition: &ToolDefinition) -> Option<Self> {
-        let state = execution.suspended_state.as_deref()?.clone();
-        let question = execution.question.clone();
+        let state = execution.suspended_state()?.clone();
+        let question = execution.question().map(ToOwned::to_owned);
         Some(Self { question, ..Self::new(execution.call.id.clone(), definition, state) })
     }
 

@@ -81,7 +81,7 @@ fn call_facts(row: &mut Row, execution: &ToolExecution) {
         execution.tool_kind.as_ref().map(|kind| ("Kind", text(&kind.to_string()))),
         Some(("Attempts", Fact::Count(u64::from(execution.attempts)))),
         execution.blocked_by.map(|gate| ("Blocked by", text(&serialized_name(&gate)))),
-        execution.decided_by.as_deref().map(|by| ("Decided by", text(by))),
+        execution.decided_by().map(|by| ("Decided by", text(by))),
         execution.cached.then(|| ("Result", text("reused from an earlier call"))),
         execution
             .has_detached_thread

@@ -163,10 +163,7 @@ async fn approver_receives_the_method_the_url_and_the_body() {
     let expected = fixture.url("POST http://public.test:{port}/b\ntext/plain\nthe body");
     assert!(execution.result.text.ends_with(&expected), "{}", execution.result.text);
     let web = Web::new();
-    let long = json!({ "method": "PUT", "url": "http://a.test/", "body": "ø".repeat(40_000) });
-    let preview = web.preview_of("http_request", &long).unwrap();
-    assert!(preview.len() < 66_000 && preview.ends_with("more bytes]"), "{}", preview.len());
-    assert_eq!(web.preview_of("file_read", &long), None);
+    assert_eq!(web.preview_of("file_read", &json!({ "url": "http://a.test/" })), None);
     let hostile = json!({ "method": "PUT", "url": "http://a.test/", "body": "a\u{1b}[2K" });
     let preview = web.preview_of("http_request", &hostile).unwrap();
     assert_eq!(preview, "PUT http://a.test/\na<U+001B>[2K");

@@ -54,6 +54,9 @@ pub struct PendingCall {
     /// the definition of `pay` changed". The call then needs a new decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub void_decision: Option<String>,
+    /// What the call would do, as the previewers of the policy described it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    preview: Option<String>,
     /// The repaired arguments that the tool would receive, including secrets.
     ///
     /// Numbers that don't fit into 64 bits are rounded; [`arguments_json`](Self::arguments_json)
@@ -105,7 +108,7 @@ impl PendingCall {
         let mut redacted = arguments.clone();
         dispatcher.redact_arguments(&ran.name, &mut redacted);
         let redacted = (redacted != arguments).then_some(redacted);
-        let state = execution.suspended_state.as_deref().map(|state| {
+        let state = execution.suspended_state().map(|state| {
             let run = Paused::deserialize(state).map(|paused| ToolState::Run(Box::new(paused)));
             run.unwrap_or_else(|_| ToolState::Other(state.clone()))
         });
@@ -114,13 +117,14 @@ impl PendingCall {
             call: execution.call.clone(),
             tool,
             fingerprint,
-            void_decision: execution.void_decision.clone(),
+            void_decision: execution.void_decision().map(ToOwned::to_owned),
+            preview: execution.preview().map(ToOwned::to_owned),
             arguments,
             json,
             redacted,
             redacted_arguments_json,
             // A tool that saves a paused run waits for the decisions on its calls.
-            question: execution.question.clone().filter(|_| !has_nested_run),
+            question: execution.question().filter(|_| !has_nested_run).map(ToOwned::to_owned),
             state,
             answer: None,
         }
@@ -149,6 +153,17 @@ impl PendingCall {
             (None, Some(redacted)) => redacted.to_string(),
             (None, None) => self.arguments_json().into_owned(),
         })
+    }
+
+    /// Returns what the call would do, such as the diff of an edit, as the [previewers of the
+    /// policy](crate::Policy::previewer) described it when the run paused; `None` if no previewer
+    /// describes calls of this tool.
+    ///
+    /// Secrets are redacted, and deceptive characters are made [visible](crate::message::visible).
+    /// It is saved with the run, and may be outdated: the files or the server may have changed
+    /// since.
+    pub fn preview(&self) -> Option<&str> {
+        self.preview.as_deref()
     }
 
     /// Returns the paused nested run if the call is a sub-agent's. Decide on the calls of that run.

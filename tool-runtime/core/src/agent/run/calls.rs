@@ -61,7 +61,7 @@ impl Run {
         if let Some(request) = turn.stop_request().cloned() {
             // The run stops, so no call waits for a decision. Suspended calls have run in part
             // and are not answered as if they had not.
-            pending.retain(|execution| execution.suspended_state.is_some());
+            pending.retain(|execution| execution.suspended_state().is_some());
             turn.on_partial_results(results(pending.drain(..)))?;
             turn.stop_with(request);
         }

@@ -108,7 +108,7 @@ impl Run {
         self.state.pending.retain(|pending| !replaced.contains(&pending.call.id));
         for execution in pending {
             turn.mark_not_started(&execution.call.id);
-            if execution.suspended_state.is_some() {
+            if execution.suspended_state().is_some() {
                 self.state.pending.push(PendingCall::of(execution, tools, &self.dispatcher));
             }
         }

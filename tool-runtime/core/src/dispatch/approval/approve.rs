@@ -164,14 +164,14 @@ impl Approvals {
     /// else by the approver. Returns the name of the approver, and the reason if the call is
     /// blocked.
     ///
-    /// `on_request` runs before the approver is asked.
+    /// `on_request` receives the request, with its preview, before the approver is asked.
     pub(crate) async fn decide(
         &self,
         request: &ApprovalRequest,
         ctx: RunContext<'_>,
         runs: &Runs,
         decisions: &[Decision],
-        on_request: impl FnOnce(),
+        on_request: impl FnOnce(&ApprovalRequest),
     ) -> (Option<String>, Result<(), (BlockReason, ToolError)>) {
         let (name, full_name) = (&request.tool.name, request.tool.full_name());
         let run = ctx.run_id();
@@ -192,8 +192,8 @@ impl Approvals {
                 return (None, Err((BlockReason::Approver, denied)));
             }
             (None, Some(approver)) => {
-                on_request();
                 let request = &self.previewers.preview(request).await;
+                on_request(request);
                 let decided_by = catch_panic(|| approver.name().to_owned());
                 let decided_by = decided_by.unwrap_or_else(|Panic(_)| "approver".to_owned());
                 match await_guarded(|| approver.approve(request, &ctx)).await {

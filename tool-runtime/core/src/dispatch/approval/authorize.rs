@@ -9,7 +9,7 @@ use crate::dispatch::approval::approve::void_decision;
 use crate::dispatch::call::call_context::CallContext;
 use crate::dispatch::context::BatchContext;
 use crate::dispatch::policy::{CallPermission, check_capabilities, not_allowed};
-use crate::event::{BlockReason, ToolEvent};
+use crate::event::{BlockReason, Review, ToolEvent};
 use crate::guard::catch_panic;
 use crate::tool::{Permission, ToolError, ToolErrorKind};
 
@@ -100,7 +100,9 @@ async fn decide(
             let run = ctx.run_context().run_id();
             let runs = &batch.state.runs;
             let void_decision = void_decision(request, run, runs, batch.decisions());
-            let on_request = || {
+            let mut preview = None;
+            let on_request = |shown: &ApprovalRequest| {
+                preview.clone_from(&shown.preview);
                 if batch.is_deferred(request) {
                     return;
                 }
@@ -109,6 +111,7 @@ async fn decide(
                     tool: request.call.name.clone(),
                     arguments: request.arguments_json().to_owned(),
                     void_decision: void_decision.clone(),
+                    preview: shown.preview.clone(),
                 });
             };
             let decision =
@@ -116,12 +119,16 @@ async fn decide(
             let (decided_by, decision) = decision.await;
             // An approval for the run may have evicted those of another one.
             batch.state.report_evicted_runs();
-            call.record.decided_by.clone_from(&decided_by);
             if let Err(blocked) = decision {
-                call.record.void_decision = void_decision;
-                return Err(call.record.block(not_deferred(batch, request, blocked)));
+                let blocked = not_deferred(batch, request, blocked);
+                let preview = preview.filter(|_| blocked.0 == BlockReason::Pending);
+                let review = Review { decided_by, void_decision, preview, ..Review::default() };
+                call.record.set_review(review);
+                return Err(call.record.block(blocked));
             }
             if let Some(approved_by) = decided_by {
+                let review = Review { decided_by: Some(approved_by.clone()), ..Review::default() };
+                call.record.set_review(review);
                 batch.scope.emit(|| ToolEvent::Approved { call: id.clone(), approved_by });
             }
             Ok(())

@@ -7,7 +7,11 @@ use async_trait::async_trait;
 
 use crate::dispatch::approval::approval_request::ApprovalRequest;
 use crate::guard::{BoxFuture, CatchPanic, Panic};
+use crate::message::first_bytes::first_bytes;
 use crate::message::visible;
+
+/// The most bytes of a preview, which is saved with a paused run.
+const MAX_PREVIEW_BYTES: usize = 256 * 1024;
 
 /// Describes what a call would do, such as the diff of an edit, to the person who decides on it.
 ///
@@ -15,6 +19,10 @@ use crate::message::visible;
 /// first text in [`ApprovalRequest::preview`]. A preview changes nothing. It shows the state at
 /// that time: what it is computed from may change before the call runs. If there is no text because
 /// a previewer panicked, the preview says so.
+///
+/// Secrets are redacted, and what follows the first 256 KiB is replaced by the number of its bytes.
+/// If the decision is deferred, the text is saved with the run
+/// ([`PendingCall::preview`](crate::agent::PendingCall::preview)).
 ///
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
@@ -99,7 +107,9 @@ impl Previewers {
         if let (Some(text), Some(redactor)) = (&mut preview, &request.redactor) {
             redactor.redact(text);
         }
-        request.preview = preview.map(|text| visible(&text).into_owned());
+        // Half a secret is a secret too, so the text is cut after it is redacted.
+        request.preview =
+            preview.map(|text| first_bytes(visible(&text).into_owned(), MAX_PREVIEW_BYTES));
         request
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::dispatch::attempt::attempt_hook::OpenAttempt;
 use crate::dispatch::memo::WriteGuard;
-use crate::event::{BlockReason, RunChanges};
+use crate::event::{BlockReason, Review, RunChanges};
 use crate::guard::Panic;
 use crate::message::{ToolCall, ToolKind};
 use crate::tool::{ToolError, ToolOutput};
@@ -21,10 +21,9 @@ pub(crate) struct CallRecord {
     /// How the tool is implemented, once the call is resolved to one.
     pub(crate) tool_kind: Option<ToolKind>,
     pub(crate) is_cached: bool,
-    pub(crate) decided_by: Option<String>,
     pub(crate) blocked_by: Option<BlockReason>,
-    /// Why an earlier decision on the call does not apply to it.
-    pub(crate) void_decision: Option<String>,
+    /// The decision of an approver on the call, and what it was shown.
+    pub(crate) review: Option<Box<Review>>,
     pub(crate) has_detached_thread: bool,
     /// Lives while the tool runs, if it may change what other tools read.
     pub(crate) write: Option<WriteGuard>,
@@ -41,6 +40,11 @@ impl CallRecord {
     pub(crate) fn block(&mut self, (reason, error): (BlockReason, ToolError)) -> ToolError {
         self.blocked_by = Some(reason);
         error
+    }
+
+    /// Records the decision on the call, and what the approver was shown.
+    pub(crate) fn set_review(&mut self, review: Review) {
+        self.review = (review != Review::default()).then(|| Box::new(review));
     }
 
     /// Records that code of the program failed, such as a hook.

@@ -1,5 +1,9 @@
 //! Builds executions from the results of calls: text for the model, cause for the operator.
 
+use std::time::Duration;
+
+use tokio::time::Instant;
+
 use crate::dispatch::call::call_record::{CallRecord, CallResult};
 use crate::dispatch::context::BatchContext;
 use crate::dispatch::policy::{limit_media, truncate_result};
@@ -15,6 +19,7 @@ pub(crate) fn into_execution(
     ctx: ToolContext,
     result: CallResult,
     mut record: CallRecord,
+    started: Instant,
 ) -> ToolExecution {
     let failures = record.take_failures();
     let finished = ctx.into_finished();
@@ -32,38 +37,46 @@ pub(crate) fn into_execution(
     if let Some(write) = record.write {
         write.end(record.has_detached_thread);
     }
-    let result = ToolResult::success(&call, text);
-    let mut execution = ToolExecution::new(call, result);
+    let mut execution = ToolExecution {
+        modified_call,
+        result: ToolResult::success(&call, text),
+        effects: finished.effects,
+        tool_kind: record.tool_kind,
+        attempts: finished.attempts,
+        cached: record.is_cached,
+        blocked_by: record.blocked_by,
+        review: record.review,
+        run_changes: record.run_changes,
+        has_detached_thread: record.has_detached_thread,
+        call,
+        full_text: None,
+        fixes: Vec::new(),
+        decoded_arguments: None,
+        cause: None,
+        protocol_error: None,
+        started_at: batch.scope.clock.at(started),
+        duration: Duration::ZERO,
+    };
     if let Some(attachments) = attachments {
         let Attachments { parts, structured, effects } = *attachments;
         execution.result.parts = parts;
         execution.result.structured = structured;
-        execution.effects = effects;
+        // Effects that the tool recorded during the call are counted already.
+        if let Some(meter) = &batch.scope.usage_meter
+            && !effects.is_empty()
+        {
+            meter.add(MeteredUsage::of_effects(&effects));
+        }
+        execution.effects.extend(effects);
     }
-    execution.modified_call = modified_call;
-    execution.run_changes = record.run_changes;
-    execution.tool_kind = record.tool_kind;
-    execution.attempts = finished.attempts;
-    execution.cached = record.is_cached;
-    execution.decided_by = record.decided_by;
-    execution.blocked_by = record.blocked_by;
-    execution.void_decision = record.void_decision;
-    execution.answered_by = batch.answered_by(&execution);
-    execution.has_detached_thread = record.has_detached_thread;
+    if let Some(answered_by) = batch.answered_by(&execution) {
+        execution.review.get_or_insert_default().answered_by = Some(answered_by);
+    }
     if let Some(error) = error {
         record_error(&mut execution, error);
     }
     if let Some(failures) = failures {
         add_cause(&mut execution, failures);
-    }
-    if let Some(meter) = &batch.scope.usage_meter
-        && !execution.effects.is_empty()
-    {
-        // Effects that the tool recorded during the call are counted already.
-        meter.add(MeteredUsage::of_effects(&execution.effects));
-    }
-    if !finished.effects.is_empty() {
-        execution.effects.splice(..0, finished.effects);
     }
     // Redact before truncating: half a secret is a secret too.
     batch.clean_result(&mut execution);
@@ -92,10 +105,15 @@ fn record_error(execution: &mut ToolExecution, mut error: ToolError) {
     // Formatting the source of an error runs code of the tool: `error_chain` catches its panic.
     execution.cause = error.source().map(|source| error_chain(source));
     (execution.result.parts, execution.protocol_error) = error.take_details();
-    execution.question = error.question().map(ToOwned::to_owned);
-    execution.suspended_state = error.take_state();
-    if execution.suspended_state.is_some() && execution.blocked_by.is_none() {
+    let question = error.question().map(ToOwned::to_owned);
+    let suspended_state = error.take_state();
+    if suspended_state.is_some() && execution.blocked_by.is_none() {
         execution.blocked_by = Some(BlockReason::Pending);
+    }
+    if question.is_some() || suspended_state.is_some() {
+        let review = execution.review.get_or_insert_default();
+        review.question = question;
+        review.suspended_state = suspended_state.map(|state| *state);
     }
 }
 
@@ -120,7 +138,7 @@ pub(crate) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = Tool
         None => None,
     };
     // The saved state of a tool is for the tool alone.
-    let execution = ToolExecution { suspended_state: None, ..execution.clone() };
+    let execution = execution.clone().without_state();
     reason.into_iter().chain([ToolEvent::Finished(execution)])
 }
 

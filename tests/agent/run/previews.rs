@@ -95,7 +95,7 @@ async fn secret_at_the_end_of_a_long_preview_is_redacted_before_the_text_is_cut(
     let call = ChatReply::default().call("pay", json!({ "to": name }));
     let waiting = paused(agent([call], &recorder).run("Pay.").await);
     let preview = waiting.pending()[0].preview().unwrap();
-    let (shown, more) = preview.rsplit_once('\n').unwrap();
-    assert_eq!(shown.len(), MAX_BYTES);
+    let (beginning, more) = preview.rsplit_once('\n').unwrap();
+    assert_eq!(beginning.len(), MAX_BYTES);
     assert!(more.ends_with(" more bytes]") && !preview.contains(&SECRET[..3]), "{more}");
 }

@@ -138,16 +138,15 @@ async fn interrupted_call_mentions_effects_unless_it_is_repeatable() {
         texts.sort_unstable();
         texts
     };
-    // The end of each is emitted once: here as the next prompt abandons the run, before the tasks
-    // of the calls are dropped.
+    // The end of each is emitted once: here as its task is dropped, before the next prompt abandons
+    // the run.
     assert_eq!(
         texts_of("send"),
-        ["The run was interrupted while this call was running; it may have had effects."]
+        ["The call was stopped before it had a result; it may have had effects."]
     );
     assert_eq!(
         texts_of("read"),
-        ["The run was interrupted while this call was running. Call it again if you need the \
-          result."]
+        ["The call was stopped before it had a result. Call it again if you need the result."]
     );
     let messages = session.messages().await.unwrap();
     let results = messages.iter().find_map(|message| match message {

@@ -50,6 +50,17 @@ async fn extraction_resumes_from_every_phase() {
     }
 }
 
+/// After its end, another process may run the session, so no request is added to the run.
+#[tokio::test(start_paused = true)]
+async fn extraction_after_the_end_of_a_run_is_refused() {
+    let session = Agent::new(Slow, tools![now]).session(MemorySessions::default(), "s");
+    let mut run = session.start("What hour is it?").await.unwrap();
+    while run.next().await.is_some() {}
+    let stopped = run.extract::<u32>().await.unwrap_err();
+    assert!(stopped.to_string().contains("extract before its end"), "{stopped}");
+    assert_eq!(session.messages().await.unwrap(), stopped.transcript);
+}
+
 #[tokio::test(start_paused = true)]
 async fn message_added_between_steps_is_saved_before_the_next() {
     let session = Agent::new(Slow, tools![now]).session(MemorySessions::default(), "s");

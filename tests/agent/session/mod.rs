@@ -22,6 +22,8 @@ mod process;
 mod runs;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "sqlite")]
+mod startup;
 mod statuses;
 mod stop_reasons;
 mod takeover;

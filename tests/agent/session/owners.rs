@@ -121,7 +121,11 @@ async fn child_resumes_the_session() {
     }
 }
 
-fn start_child(folder: &Path, suspends_at: Option<&str>, lifetime: Option<u64>) -> Child {
+pub(super) fn start_child(
+    folder: &Path,
+    suspends_at: Option<&str>,
+    lifetime: Option<u64>,
+) -> Child {
     let module = module_path!().split_once("::").unwrap().1;
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", &format!("{module}::child_resumes_the_session"), "--ignored"]);
@@ -140,7 +144,7 @@ async fn wait_for_end(child: &mut Child) {
 }
 
 /// Creates a folder, and a session in it that has begun.
-async fn begin(name: &str) -> PathBuf {
+pub(super) async fn begin(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("tool-runtime-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let session = session(&folder).await;
@@ -151,7 +155,7 @@ async fn begin(name: &str) -> PathBuf {
 }
 
 /// Checks that one process at a time was at work, and that nothing was lost or written twice.
-async fn check(folder: &Path) {
+pub(super) async fn check(folder: &Path) {
     let log = fs::read_to_string(folder.join("log")).unwrap();
     let (mut attempts, mut last) = (BTreeSet::new(), "");
     let mut times = BTreeMap::<&str, usize>::new();

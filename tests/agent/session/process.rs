@@ -24,6 +24,8 @@ pub(super) struct Process {
     pub(super) is_cut_off: Arc<AtomicBool>,
     /// How long the confirmation of an acquired lease takes.
     pub(super) acquire_delay: Duration,
+    /// How long the confirmation of a released lease takes.
+    pub(super) release_delay: Duration,
 }
 
 impl Process {
@@ -109,6 +111,7 @@ impl SessionStore for Process {
 
     async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError> {
         self.check_line()?;
+        sleep(self.release_delay).await;
         self.store.release(session, epoch).await
     }
 

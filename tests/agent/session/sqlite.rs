@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 use std::{env, fs};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use tool_runtime::agent::session::{SessionError, SessionStore, SessionWrite};
+use tool_runtime::agent::session::{SessionError, SessionOwner, SessionStore, SessionWrite};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{AssistantPart, Message, ToolCall};
 
@@ -20,6 +21,63 @@ fn folder(test: &str) -> PathBuf {
 
 fn user_messages(texts: &[&str]) -> Vec<Message> {
     texts.iter().map(|text| Message::user(*text)).collect()
+}
+
+/// A clock that is set forward ends a lease early. The epoch keeps the first owner from going on.
+#[tokio::test]
+async fn owner_whose_lease_a_clock_has_ended_writes_nothing() {
+    let file = folder("clock").join("sessions.db");
+    let [first, second] = [Sqlite::open(&file).await.unwrap(), Sqlite::open(&file).await.unwrap()];
+    let lifetime = Duration::from_secs(3_600);
+    let acquire = async |store: &Sqlite| store.acquire("s", store.locks().owner(), lifetime).await;
+    let lost = acquire(&first).await.unwrap();
+    let write = |epoch, revision| SessionWrite::update(revision).state("{}").epoch(epoch);
+    let revision = first.save("s", write(lost, 0)).await.unwrap();
+    assert!(matches!(acquire(&second).await, Err(SessionError::Busy { .. })));
+
+    // As after a jump by more than the lifetime.
+    let connection = Connection::open(&file).unwrap();
+    connection.execute("UPDATE leases SET expires_at = expires_at - 7200000000", []).unwrap();
+    let epoch = acquire(&second).await.unwrap();
+    assert!(epoch > lost);
+    let refused = [
+        first.renew("s", lost, lifetime).await,
+        first.save("s", write(lost, revision)).await.map(drop),
+        first.rename("s", "t", Some(lost)).await,
+        first.delete("s", Some(lost)).await,
+    ];
+    for result in refused {
+        assert!(matches!(result, Err(SessionError::LeaseLost { .. })), "{result:?}");
+    }
+    first.release("s", lost).await.unwrap();
+    second.save("s", write(epoch, revision)).await.unwrap();
+}
+
+const CHANGED_FOLDER: &str = "TOOL_TESTS_CHANGED_FOLDER";
+
+/// The work of a child process: opens a file by a relative path, and changes its working folder.
+#[tokio::test]
+async fn child_changes_its_working_folder() {
+    let Ok(folder) = env::var(CHANGED_FOLDER) else { return };
+    let lifetime = Duration::from_secs(3_600);
+    env::set_current_dir(&folder).unwrap();
+    let relative = Sqlite::open("sessions.db").await.unwrap();
+    env::set_current_dir(env::temp_dir()).unwrap();
+    let absolute = Sqlite::open(Path::new(&folder).join("sessions.db")).await.unwrap();
+    let stores = [(&relative, &absolute, "a"), (&absolute, &relative, "b")];
+    for (owner, other, session) in stores {
+        owner.acquire(session, &SessionOwner::random(), lifetime).await.unwrap();
+        let refused = other.acquire(session, &SessionOwner::random(), lifetime).await;
+        assert!(matches!(refused, Err(SessionError::Busy { .. })), "{session}: {refused:?}");
+    }
+}
+
+#[test]
+fn owner_keeps_its_session_if_its_process_changes_the_working_folder() {
+    let mut child = Command::new(env::current_exe().unwrap());
+    child.args(["--exact", "agent::session::sqlite::child_changes_its_working_folder"]);
+    child.env(CHANGED_FOLDER, folder("changed")).stdout(Stdio::null());
+    assert!(child.status().unwrap().success());
 }
 
 const FILE: &str = "TOOL_TESTS_SESSIONS";

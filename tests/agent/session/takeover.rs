@@ -167,6 +167,38 @@ async fn renewals_that_fail_for_a_while_do_not_stop_the_run() {
     assert!(unreleased.run("Thanks.").await.is_err());
 }
 
+/// A store that does not answer keeps the answer of a run back until the lease has expired.
+#[tokio::test(start_paused = true)]
+async fn release_that_hangs_ends_with_the_lease() {
+    let recorder = Recorder::new(100);
+    let mut process = Process::of(&MemorySessions::default());
+    process.release_delay = Duration::MAX;
+    let started = Instant::now();
+    let session = other_agent().observer(recorder.clone()).session(process, "ada");
+    let session = session.lease_lifetime(LIFETIME);
+    assert_eq!(session.run("Hi.").await.unwrap().text, "You're welcome.");
+    assert_eq!(started.elapsed(), LIFETIME);
+    let events = recorder.filter(|event| event.name() == "run.lease_not_released");
+    assert!(format!("{events:?}").contains("did not answer in time"), "{events:?}");
+}
+
+/// A lifetime that no clock can represent is a year.
+#[tokio::test(start_paused = true)]
+async fn lease_may_have_any_lifetime() {
+    let store = MemorySessions::default();
+    let session = |lifetime| other_agent().session(store.clone(), "ada").lease_lifetime(lifetime);
+    for lifetime in [Duration::MAX, Duration::from_secs(u64::MAX / 2), Duration::from_millis(1)] {
+        assert_eq!(session(lifetime).run("Hi.").await.unwrap().text, "You're welcome.");
+    }
+    let run = session(Duration::MAX).start("Hi.").await.unwrap();
+    sleep(Duration::from_secs(360 * 24 * 3_600)).await;
+    let other = other_agent().session(Process::of(&store), "ada").fail_if_busy();
+    assert!(other.run("Hi.").await.is_err(), "the run holds the session for 360 days");
+    drop(run);
+    tokio::task::yield_now().await;
+    assert!(other.run("Hi.").await.is_ok());
+}
+
 fn other_agent() -> Agent {
     Agent::new(ScriptedModel::new([ChatReply::text("You're welcome.")]), Registry::new())
 }

@@ -26,7 +26,7 @@ async fn look() -> &'static str {
 /// Rejects its arguments.
 #[tool(effect = "write")]
 async fn picky() -> Result<(), ToolError> {
-    Err(ToolError::validation("not like that"))
+    Err(ToolError::invalid_arguments("not like that"))
 }
 
 /// Requests a stop.

@@ -71,7 +71,6 @@ impl CallRecord {
         if std::mem::take(&mut self.is_hook_running) {
             self.add_failure("an attempt hook did not end after the attempt".to_owned());
         }
-        let failures = std::mem::take(&mut self.hook_failures);
-        (!failures.is_empty()).then(|| failures.join("; "))
+        (!self.hook_failures.is_empty()).then(|| self.hook_failures.join("; "))
     }
 }

@@ -135,6 +135,15 @@ pub enum McpError {
         /// The error of the transport.
         reason: String,
     },
+    /// The server has ended the session, and did not process the request. The client connects
+    /// again.
+    #[error("MCP server `{server}`: the session ended before `{operation}`; try again later")]
+    SessionExpired {
+        /// The name of the connection.
+        server: String,
+        /// The method of the request.
+        operation: &'static str,
+    },
     /// The server is busy: it did not process the request.
     #[error("MCP server `{server}`: busy; try `{operation}` again later")]
     Busy {
@@ -185,6 +194,7 @@ impl McpError {
             | Self::Spawn { .. }
             | Self::Timeout { .. }
             | Self::Busy { .. }
+            | Self::SessionExpired { .. }
             | Self::ConnectionLost { .. }
             | Self::NotAllowed(_) => text,
             Self::NotConnected { server } => {

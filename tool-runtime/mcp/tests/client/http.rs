@@ -1,5 +1,6 @@
 //! Servers on HTTP: status codes at every step, sessions, headers.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use tool_mcp::{McpClient, McpConnection, McpError};
 use tool_runtime::event::{Recorder, ToolEvent};
 use tool_runtime::{Dispatcher, Event, Registry, ToolCall, ToolErrorKind};
 
-use crate::server::{Action, Server, answer, call, handshake, text, tool, with_go};
+use crate::server::{Action, Server, answer, call, handshake, text, tool, wait_until, with_go};
 
 /// The answer to a message: its status, headers and body. The status 0 stands for none at all.
 pub(crate) type Reply = (u16, Vec<(&'static str, &'static str)>, String);
@@ -361,12 +362,54 @@ async fn expired_session_is_not_reported_as_an_unreachable_server() {
                 assert!(execution.result.error.is_some());
                 execution.result.text.clone()
             } else {
-                connection.resources().await.unwrap_err().to_string()
+                let error = connection.resources().await.unwrap_err();
+                assert!(matches!(error, McpError::SessionExpired { .. }), "{error:?}");
+                error.to_string()
             };
             assert!(!text.contains("can't be reached"), "{body}: {text}");
             let unreachable = |reason: &String| reason.contains("can't be reached");
             assert!(!reasons.lock().unwrap().iter().any(unreachable), "{body}: {reasons:?}");
         }
+    }
+}
+
+/// The server ends its first session before a request with this method, which is not its first.
+#[tokio::test]
+async fn request_that_finds_an_expired_session_is_repeated_in_the_next_one() {
+    for method in ["tools/call", "tools/list", "resources/list"] {
+        let starts = Arc::new(AtomicUsize::new(0));
+        let is_ended = Arc::new(AtomicBool::new(false));
+        let (started, ended) = (Arc::clone(&starts), Arc::clone(&is_ended));
+        let server = serve(move |message| {
+            let is_first = started.load(Ordering::SeqCst) == 1;
+            match message["method"].as_str() {
+                Some("initialize") => {
+                    let (status, mut headers, body) = good(message, false, |_| unreachable!());
+                    let number = started.fetch_add(1, Ordering::SeqCst);
+                    headers.push(("mcp-session-id", ["first", "second"][number]));
+                    (status, headers, body)
+                }
+                Some(received)
+                    if received == method && is_first && ended.load(Ordering::SeqCst) =>
+                {
+                    (404, Vec::new(), String::new())
+                }
+                Some("resources/list") => json_reply(answer(message, json!({ "resources": [] }))),
+                _ => good(message, false, |call| json_reply(text(call, "done"))),
+            }
+        })
+        .await;
+        let (registry, connection) = connect(McpClient::http(&server.url)).await.unwrap();
+        is_ended.store(true, Ordering::SeqCst);
+        match method {
+            "tools/call" => assert!(call(&registry, "s__go", "{}").await.is_success()),
+            "tools/list" => assert_eq!(connection.refresh().await.unwrap().registered, ["s__go"]),
+            _ => assert!(connection.resources().await.unwrap().is_empty()),
+        }
+        wait_until(|| starts.load(Ordering::SeqCst) == 2).await;
+        connection.connected().await;
+        let execution = call(&registry, "s__go", "{}").await;
+        assert!(execution.result.text.contains("done"), "{method}: {}", execution.result.text);
     }
 }
 

@@ -22,9 +22,7 @@ use tool_core::{
 use crate::client::calls::content::ResultReader;
 use crate::client::calls::deadline;
 use crate::client::calls::metadata::record_result_meta;
-use crate::client::calls::request_error::{
-    HttpFailure, RequestError, SESSION_EXPIRED, UNREACHABLE, http_failure, tool_error,
-};
+use crate::client::calls::request_error::{HttpFailure, RequestError, http_failure, tool_error};
 use crate::client::calls::rounded_number::rounded_number;
 use crate::client::calls::task::RemoteTask;
 use crate::client::calls::trace_context::copy_trace_context;
@@ -123,14 +121,14 @@ impl RemoteTool {
                     let text = format!(
                         "The number {number} has too many digits: send one that fits 64 bits."
                     );
-                    return Err(ToolError::validation(text));
+                    return Err(ToolError::invalid_arguments(text));
                 }
                 serde_json::from_str(text).ok()
             }
             Arguments::Value(value) => value.as_object().cloned(),
         };
         let Some(arguments) = arguments else {
-            return Err(ToolError::validation("The arguments must be a JSON object."));
+            return Err(ToolError::invalid_arguments("The arguments must be a JSON object."));
         };
         let name = self.definition.name.clone();
         let mut params = CallToolRequestParams::new(name).with_arguments(arguments);
@@ -203,11 +201,7 @@ impl RemoteTool {
             let challenge = match http_failure(&*error.error) {
                 HttpFailure::Unauthorized(challenge) => challenge,
                 HttpFailure::Unreachable => {
-                    self.link.suspect(&session, UNREACHABLE);
-                    None
-                }
-                HttpFailure::SessionExpired => {
-                    self.link.suspect(&session, SESSION_EXPIRED);
+                    self.link.suspect(&session);
                     None
                 }
                 _ => None,

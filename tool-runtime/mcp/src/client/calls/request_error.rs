@@ -78,6 +78,7 @@ pub(crate) fn mcp_error(
                     McpError::AuthorizationRequired { server, challenge }
                 }
                 HttpFailure::Busy(retry_after) => McpError::Busy { server, operation, retry_after },
+                HttpFailure::SessionExpired => McpError::SessionExpired { server, operation },
                 HttpFailure::TooLarge => {
                     McpError::InvalidResponse { server, operation, reason: TOO_LONG.to_owned() }
                 }

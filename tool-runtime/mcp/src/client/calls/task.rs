@@ -19,7 +19,7 @@ use tool_core::event::Progress;
 use tool_core::{ToolError, ToolErrorKind};
 
 use crate::client::calls::deadline;
-use crate::client::calls::request_error::{RequestError, UNREACHABLE, tool_error};
+use crate::client::calls::request_error::{RequestError, tool_error};
 use crate::client::connect::link::Link;
 use crate::client::connect::secrets::is_failure;
 use crate::client::error::McpError;
@@ -180,14 +180,15 @@ impl<'c> RemoteTask<'c> {
         let Some(session) = self.link.session() else { return Ok(None) };
         match session.request(request, operation, deadline).await {
             Ok(result) => Ok(Some(result)),
-            // Only the stream of the response may have ended: other calls use the connection.
-            Err(McpError::ConnectionLost { .. }) => {
+            // Only the stream of the response may have ended: other calls use the connection. A
+            // new session may know the task.
+            Err(McpError::ConnectionLost { .. } | McpError::SessionExpired { .. }) => {
                 self.back_off(None);
                 Ok(None)
             }
             Err(McpError::Transport { .. }) => {
                 self.back_off(None);
-                self.link.suspect(&session, UNREACHABLE);
+                self.link.suspect(&session);
                 Ok(None)
             }
             Err(McpError::Busy { retry_after, .. }) => {

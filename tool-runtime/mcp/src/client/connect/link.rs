@@ -39,8 +39,6 @@ pub(crate) struct Link {
     lists: AtomicU64,
     /// Wakes the supervisor to replace the connection.
     suspected: Notify,
-    /// Why the connection is suspected.
-    suspicion: Mutex<&'static str>,
     /// Cancelled when the connection is to end for good.
     pub(crate) stopped: CancellationToken,
     /// Cancelled when the connection has ended for good.
@@ -77,7 +75,6 @@ impl Link {
             has_registered: AtomicBool::new(false),
             lists: AtomicU64::new(0),
             suspected: Notify::new(),
-            suspicion: Mutex::default(),
             stopped: CancellationToken::new(),
             closed: CancellationToken::new(),
             pins,
@@ -105,19 +102,17 @@ impl Link {
         previous
     }
 
-    /// Reports that a request could not be delivered on a connection, for this reason. One that was
-    /// replaced since is ignored.
-    pub(crate) fn suspect(&self, session: &Arc<Session>, reason: &'static str) {
+    /// Reports that a request could not reach the server on a connection. One that was replaced
+    /// since is ignored.
+    pub(crate) fn suspect(&self, session: &Arc<Session>) {
         if lock(&self.session).as_ref().is_some_and(|current| Arc::ptr_eq(current, session)) {
-            *lock(&self.suspicion) = reason;
             self.suspected.notify_one();
         }
     }
 
-    /// Waits until the connection is suspected, and returns why.
-    pub(crate) async fn suspected(&self) -> &'static str {
+    /// Waits until the connection is suspected.
+    pub(crate) async fn suspected(&self) {
         self.suspected.notified().await;
-        *lock(&self.suspicion)
     }
 
     /// Returns the number of a list of tools that is requested now.

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::LogLevel;
-use crate::client::calls::request_error::{RequestError, mcp_error};
+use crate::client::calls::request_error::{HttpFailure, RequestError, http_failure, mcp_error};
 use crate::client::challenge::{Challenges, MAX_CHALLENGES};
 use crate::client::connect::server_program::ServerProgram;
 use crate::client::error::McpError;
@@ -118,7 +118,14 @@ impl Session {
             result = timeout_at(deadline, sending) => result.map_err(|_| RequestError::TimedOut)?,
             () = self.ended.cancelled() => return Err(RequestError::Lost),
         };
-        let handle = handle.map_err(RequestError::Service)?;
+        let handle = handle.map_err(|error| {
+            if let ServiceError::TransportSend(failure) = &error
+                && matches!(http_failure(&*failure.error), HttpFailure::SessionExpired)
+            {
+                self.traffic.notify(|notices| notices.has_expired = true);
+            }
+            RequestError::Service(error)
+        })?;
         let (traffic, ended) = (Arc::clone(&self.traffic), self.ended.clone());
         Ok(PendingRequest { handle, traffic, ended, is_answered: false, is_done: false })
     }

@@ -12,7 +12,7 @@ use rmcp::service::ServiceError;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::client::calls::deadline;
-use crate::client::calls::request_error::{RequestError, SESSION_EXPIRED, mcp_error};
+use crate::client::calls::request_error::{RequestError, SESSION_EXPIRED, UNREACHABLE, mcp_error};
 use crate::client::connect::handshake::connect;
 use crate::client::connect::link::Link;
 use crate::client::connect::session::Session;
@@ -171,7 +171,7 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
         };
         let must_refresh = tokio::select! {
             () = session.ended() => return session.why_ended().await,
-            reason = link.suspected() => return reason.to_owned(),
+            () = link.suspected() => return UNREACHABLE.to_owned(),
             () = expired => true,
             lost = &mut listening, if !session.has_ended() => {
                 // The end of the connection ends the subscription, and is reported by itself.
@@ -206,6 +206,7 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
                     (expires_at, retry_delay) = (expiry(ttl), Duration::ZERO);
                     None
                 }
+                Err(McpError::SessionExpired { .. }) => return SESSION_EXPIRED.to_owned(),
                 Err(error) => {
                     // The registered list may be stale until another one arrives.
                     retry_delay = next_delay(retry_delay, Duration::ZERO);

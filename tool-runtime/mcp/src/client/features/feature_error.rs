@@ -14,7 +14,7 @@ pub(crate) fn feature_error(server: &str, error: &McpError, is_retry_safe: bool)
         McpError::NotConnected { .. } => ToolErrorKind::Unavailable,
         McpError::ConnectionLost { .. } | McpError::Transport { .. } => maybe_ran,
         McpError::Timeout { .. } => ToolErrorKind::Timeout,
-        McpError::Busy { .. } => ToolErrorKind::TransientFailure,
+        McpError::Busy { .. } | McpError::SessionExpired { .. } => ToolErrorKind::TransientFailure,
         McpError::AuthorizationRequired { .. } | McpError::AuthorizationFailed { .. } => {
             ToolErrorKind::Denied
         }

@@ -15,7 +15,7 @@ async fn divide(dividend: i64, divisor: i64) -> Result<i64, ToolError> {
     // The model sent a wrong value, so the text says what to send instead.
     dividend
         .checked_div(divisor)
-        .ok_or_else(|| ToolError::validation("`divisor` is 0: send another number."))
+        .ok_or_else(|| ToolError::invalid_arguments("`divisor` is 0: send another number."))
 }
 
 /// Reads a setting.

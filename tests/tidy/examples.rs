@@ -30,7 +30,7 @@ const ENTRY_POINTS: [(&str, &[&str]); 16] = [
     ("SessionLocks", &["new", "try_lock"]),
     ("Steering", &["new"]),
     ("ToolContext", &["get", "require", "spawn", "progress", "record", "redact"]),
-    ("ToolError", &["validation", "transient", "retry_after"]),
+    ("ToolError", &["invalid_arguments", "transient", "retry_after"]),
     ("Window", &["new"]),
 ];
 

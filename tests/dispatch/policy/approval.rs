@@ -112,7 +112,7 @@ fn check_order(amount: u32, _: &ToolContext) -> Result<(), ToolError> {
     match amount {
         1 => Ok(()),
         2 => panic!("on purpose"),
-        _ => Err(ToolError::validation("send at least 1")),
+        _ => Err(ToolError::invalid_arguments("send at least 1")),
     }
 }
 
@@ -130,7 +130,7 @@ struct Shop {
 impl Shop {
     fn check(&self, amount: u32) -> Result<(), ToolError> {
         let is_enough = amount >= self.least;
-        is_enough.then_some(()).ok_or_else(|| ToolError::validation("send at least 1"))
+        is_enough.then_some(()).ok_or_else(|| ToolError::invalid_arguments("send at least 1"))
     }
 
     /// Sells an amount.
@@ -160,7 +160,7 @@ impl tool_runtime::Tool for Picky {
         {
             Some(1) => Ok(()),
             Some(2) => panic!("on purpose"),
-            _ => Err(ToolError::validation("send 1")),
+            _ => Err(ToolError::invalid_arguments("send 1")),
         }
     }
 

@@ -20,7 +20,7 @@ async fn act(ctx: &ToolContext) -> Result<(), ToolError> {
         "says no" => Err("no".into()),
         "is down" => Err(ToolError::transient("down")),
         "panics" => panic!("on purpose"),
-        "was asked wrongly" => Err(ToolError::validation("no")),
+        "was asked wrongly" => Err(ToolError::invalid_arguments("no")),
         _ => std::future::pending().await,
     }
 }

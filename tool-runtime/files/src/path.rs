@@ -62,11 +62,11 @@ impl RelativePath {
         path.check_changeable()?;
         if path.is_root() {
             let text = format!("`{argument}` is empty: send the path of a file.");
-            return Err(ToolError::validation(text));
+            return Err(ToolError::invalid_arguments(text));
         }
         if text.ends_with('/') {
             let text = format!("`{argument}` ends with `/`: send the path of a file.");
-            return Err(ToolError::validation(text));
+            return Err(ToolError::invalid_arguments(text));
         }
         Ok(path)
     }

@@ -82,7 +82,7 @@ impl SectionOutput {
         let total = text.len();
         if offset > 0 && offset >= total {
             let text = format!("The text has {total} bytes: send a smaller `offset`.");
-            return Err(ToolError::validation(text));
+            return Err(ToolError::invalid_arguments(text));
         }
         let boundary =
             |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);

@@ -88,8 +88,8 @@ pub struct ToolExecution {
     pub duration: Duration,
 }
 
-/// The part that people have in a call: what they are shown, and what they decided or answered. It is
-/// boxed, because most calls have none.
+/// The part that people have in a call: what they are shown, and what they decided or answered. It
+/// is boxed, because most calls have none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Review {
     /// The name of the approver that decided on the call.
@@ -101,7 +101,7 @@ pub(crate) struct Review {
     /// Why an earlier decision does not apply to the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) void_decision: Option<String>,
-    /// What the call would do, as the previewers of the policy described it.
+    /// The effect of the call, as the previewers of the policy described it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) preview: Option<String>,
     /// The question whose answer the call awaits.

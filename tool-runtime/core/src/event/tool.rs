@@ -63,7 +63,7 @@ pub enum ToolEvent {
         /// the definition of `pay` changed".
         #[serde(default, skip_serializing_if = "Option::is_none")]
         void_decision: Option<String>,
-        /// What the call would do, as the [previewers of the policy](crate::Policy::previewer)
+        /// The effect of the call, as the [previewers of the policy](crate::Policy::previewer)
         /// described it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<String>,

@@ -345,5 +345,5 @@ fn invalid_arguments(definition: &ToolDefinition, problems: &[String]) -> ToolEr
         let _ = write!(text, "\n- {problem}");
     }
     text.push_str("\nCall it again with this put right.");
-    ToolError::validation(text)
+    ToolError::invalid_arguments(text)
 }

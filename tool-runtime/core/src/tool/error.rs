@@ -32,7 +32,7 @@ use crate::message::ContentPart;
 ///
 /// fn load(path: &str) -> Result<String, ToolError> {
 ///     if path.is_empty() {
-///         return Err(ToolError::validation("`path` is empty: send the path of a file."));
+///         return Err(ToolError::invalid_arguments("`path` is empty: send the path of a file."));
 ///     }
 ///     Ok(std::fs::read_to_string(path)?)
 /// }
@@ -103,10 +103,10 @@ impl ToolError {
     /// ```
     /// use tool_runtime::{ToolError, ToolErrorKind};
     ///
-    /// let error = ToolError::validation("`until` is before `since`: send a later date.");
+    /// let error = ToolError::invalid_arguments("`until` is before `since`: send a later date.");
     /// assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);
     /// ```
-    pub fn validation(text: impl Into<String>) -> Self {
+    pub fn invalid_arguments(text: impl Into<String>) -> Self {
         Self::new(ToolErrorKind::InvalidArguments, text)
     }
 

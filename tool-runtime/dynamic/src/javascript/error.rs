@@ -32,7 +32,7 @@ impl ScriptError {
     /// Returns the error of a body that was not run.
     pub(super) fn of_body(&self, body: &str) -> ToolError {
         let text = self.text(body);
-        ToolError::validation(format!("The tool was not made. `body`: {text}"))
+        ToolError::invalid_arguments(format!("The tool was not made. `body`: {text}"))
     }
 
     /// Returns the error of a call, with the text of the console.

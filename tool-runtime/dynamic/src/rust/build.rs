@@ -203,14 +203,15 @@ impl Builder {
         let ended = cargo.run(&arguments, limit, |line| diagnostics.read(line, body_lines)).await;
         let (end, error) = ended.map_err(not_started)?;
         if let Some(text) = diagnostics.text() {
-            return Err(ToolError::validation(text));
+            return Err(ToolError::invalid_arguments(text));
         }
         match end {
             End::Exited(status) if status.success() => Ok(()),
             End::Exited(status) => {
                 let text = "The compiler failed without an error of the body: it may need too \
                     much memory. Make the body simpler.";
-                Err(ToolError::validation(text).with_source(format!("{status}: {}", error.trim())))
+                Err(ToolError::invalid_arguments(text)
+                    .with_source(format!("{status}: {}", error.trim())))
             }
             End::TimedOut => {
                 let seconds = limit.as_secs();
@@ -218,7 +219,7 @@ impl Builder {
                     "The body does not compile within {seconds} seconds. Make it simpler, and \
                      compute no constants."
                 );
-                Err(ToolError::validation(text))
+                Err(ToolError::invalid_arguments(text))
             }
         }
     }

@@ -71,7 +71,7 @@ impl SpecErrors {
 
     /// Converts the errors into one for the model that wrote the spec.
     pub fn to_tool_error(&self) -> ToolError {
-        ToolError::validation(format!("The tool was not made. Correct its spec:\n{self}"))
+        ToolError::invalid_arguments(format!("The tool was not made. Correct its spec:\n{self}"))
     }
 
     pub(super) fn push(&mut self, path: impl Into<String>, message: impl Into<String>) {

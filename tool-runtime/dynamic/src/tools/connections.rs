@@ -142,21 +142,21 @@ fn listed(status: EntryStatus) -> ListedConnection {
 /// Returns an error for the model that asked for a change.
 fn model_error(error: &RegistrarError) -> ToolError {
     match error {
-        RegistrarError::Catalog(CatalogError::NotFound { .. }) => {
-            ToolError::validation("`name` is not a connection: call `mcp_list` for the names.")
-        }
+        RegistrarError::Catalog(CatalogError::NotFound { .. }) => ToolError::invalid_arguments(
+            "`name` is not a connection: call `mcp_list` for the names.",
+        ),
         RegistrarError::Catalog(CatalogError::AlreadyExists { id }) => {
-            ToolError::validation(format!(
+            ToolError::invalid_arguments(format!(
                 "`name`: there is a connection `{}` already. Use another `name`, or disconnect it.",
                 id.name()
             ))
         }
         RegistrarError::Catalog(CatalogError::Invalid { reason, .. }) => {
-            ToolError::validation(format!("The connection is invalid: {reason}."))
+            ToolError::invalid_arguments(format!("The connection is invalid: {reason}."))
         }
-        RegistrarError::NameTaken { .. } => {
-            ToolError::validation("The program has a provider of this `name`: use another `name`.")
-        }
+        RegistrarError::NameTaken { .. } => ToolError::invalid_arguments(
+            "The program has a provider of this `name`: use another `name`.",
+        ),
         other => ToolError::failed(format!(
             "The change failed: {other}. Call `mcp_list` for what is stored."
         )),

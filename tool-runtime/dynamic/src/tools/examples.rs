@@ -68,7 +68,7 @@ pub(super) async fn run_examples(
         return Ok(());
     }
     let text = format!("The tool was not made. Its examples failed:\n{}", failures.join("\n"));
-    Err(ToolError::validation(text))
+    Err(ToolError::invalid_arguments(text))
 }
 
 /// Returns the examples that a model sent to test a tool, if they are within the limits.
@@ -80,7 +80,7 @@ pub(super) fn accepted(examples: Vec<ExampleCall>) -> Result<Vec<ExampleCall>, T
     if errors.is_empty() {
         return Ok(examples);
     }
-    Err(ToolError::validation(format!("No example ran. Correct these arguments:\n{errors}")))
+    Err(ToolError::invalid_arguments(format!("No example ran. Correct these arguments:\n{errors}")))
 }
 
 /// Calls a registered tool with examples, under the policy of the run.

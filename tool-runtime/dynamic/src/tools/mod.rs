@@ -159,7 +159,7 @@ impl DynamicTools {
             return Ok(checked);
         }
         let text = "`fingerprint` is not the one of this version: call `tool_source` for it.";
-        Err(ToolError::validation(text))
+        Err(ToolError::invalid_arguments(text))
     }
 
     /// Returns a dynamic tool.
@@ -265,7 +265,7 @@ impl DynamicTools {
         };
         if examples.is_empty() {
             let text = format!("`{name}` has no examples: send the calls to make as `examples`.");
-            return Err(ToolError::validation(text));
+            return Err(ToolError::invalid_arguments(text));
         }
         let status = self.registrar.status(entry.id());
         let registered = status.and_then(|status| status.tools.into_iter().next());
@@ -305,7 +305,7 @@ fn source(entry: &CatalogEntry, version: Option<u64>) -> Result<ToolSource, Tool
         }),
         _ => {
             let text = format!("There is no version {number}, only {versions:?}.");
-            Err(ToolError::validation(text))
+            Err(ToolError::invalid_arguments(text))
         }
     }
 }
@@ -335,13 +335,13 @@ fn model_error(error: &RegistrarError) -> ToolError {
     match error {
         RegistrarError::Catalog(CatalogError::NotFound { id }) => {
             let name = id.name();
-            ToolError::validation(format!(
+            ToolError::invalid_arguments(format!(
                 "No tool `{name}` was made by `new_tool`: see `tool_list`."
             ))
         }
         RegistrarError::NameTaken { id } => {
             let name = id.name();
-            ToolError::validation(format!(
+            ToolError::invalid_arguments(format!(
                 "The program has a tool or provider `{name}`, which can't be changed: use another \
                  `name`."
             ))

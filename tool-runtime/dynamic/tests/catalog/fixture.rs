@@ -105,7 +105,7 @@ impl ToolBackend for Templates {
             *number
         };
         match spec.body() {
-            "invalid" => Err(ToolError::validation("line 1: unknown name `x`")),
+            "invalid" => Err(ToolError::invalid_arguments("line 1: unknown name `x`")),
             "flaky" if number <= 2 => Err(ToolError::transient("the disk is full")),
             "panic" => panic!("a bug of the backend"),
             "hang" => std::future::pending().await,

@@ -201,7 +201,7 @@ impl Search<'_> {
             let advice = "send the part of the pattern that is in one line, with `context`";
             let text =
                 format!("`pattern` can't contain a line break, which no line has: {advice}.");
-            return ToolError::validation(text);
+            return ToolError::invalid_arguments(text);
         }
         // The lines before the last one repeat the pattern, which may be long.
         let text = error.to_string();
@@ -209,7 +209,7 @@ impl Search<'_> {
         let advice =
             if self.is_literal { "" } else { " Set `literal` to search for the text itself." };
         let text = format!("`pattern` is not a valid regular expression: {reason}.{advice}");
-        ToolError::validation(text)
+        ToolError::invalid_arguments(text)
     }
 
     /// Whether `$` also matches before `\r\n`. Then, the pattern can't match `\r` itself.
@@ -230,7 +230,7 @@ impl Search<'_> {
             let name = self.file_type.as_deref().unwrap_or_default();
             let text =
                 format!("`type`: `{name}` is unknown; send a type of ripgrep, such as `rust`.");
-            ToolError::validation(text)
+            ToolError::invalid_arguments(text)
         })
     }
 

@@ -119,7 +119,7 @@ impl PathPattern {
         };
         if text.split('/').any(|name| name == "..") {
             let text = format!("`{argument}` contains `..`: send a pattern of paths below `path`.");
-            return Err(ToolError::validation(text));
+            return Err(ToolError::invalid_arguments(text));
         }
         let glob = GlobBuilder::new(text.trim_start_matches("./").trim_start_matches('/'))
             .literal_separator(true)
@@ -127,7 +127,9 @@ impl PathPattern {
             .map_err(|error| {
                 // Without the pattern, which may be long.
                 let reason = error.kind();
-                ToolError::validation(format!("`{argument}` is not a valid pattern: {reason}."))
+                ToolError::invalid_arguments(format!(
+                    "`{argument}` is not a valid pattern: {reason}."
+                ))
             })?;
         let prefix_len = if folder.is_root() { 0 } else { folder.as_str().len() + 1 };
         let matches_names = !text.contains('/');

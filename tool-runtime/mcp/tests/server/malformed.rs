@@ -22,7 +22,7 @@ fn server() -> McpServer {
         Ok(ResourceData::Text("good".to_owned()))
     });
     resources.insert(ResourceLink::new("a://bad", "bad"), |_| async {
-        Err(ToolError::validation("the page does not exist"))
+        Err(ToolError::invalid_arguments("the page does not exist"))
     });
     prompts.insert(Prompt::new("hello"), |_| async { Ok(Vec::new()) });
     McpServer::new(tools![echo])

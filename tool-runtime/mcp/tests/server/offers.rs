@@ -39,7 +39,8 @@ fn server() -> McpServer {
             PromptMessage::assistant(EmbeddedResource::text("a://", "A")),
         ])
     });
-    let fails = |_| async { Err::<Vec<PromptMessage>, _>(ToolError::validation("no such order")) };
+    let fails =
+        |_| async { Err::<Vec<PromptMessage>, _>(ToolError::invalid_arguments("no such order")) };
     prompts.insert(Prompt::new("fails"), fails);
 
     McpServer::new(tools![]).resources(resources).prompts(prompts).completion(

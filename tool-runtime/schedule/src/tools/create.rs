@@ -73,7 +73,7 @@ impl ScheduleTools {
         });
         problems.check()?;
         let (Some(timing), Some(action)) = (timing, action) else {
-            return Err(ToolError::validation("the arguments are incomplete"));
+            return Err(ToolError::invalid_arguments("the arguments are incomplete"));
         };
         let mut schedule = Schedule::new(name, timing, action, principal).max_retries(retries);
         schedule.missed = missed.map(Into::into).unwrap_or_default();
@@ -104,7 +104,7 @@ impl ScheduleTools {
             Ok(_) => row(&record, output),
             // Another run has created it meanwhile.
             Err(error) if error.is_conflict() => {
-                Err(ToolError::validation(name_exists(&record.schedule.name)))
+                Err(ToolError::invalid_arguments(name_exists(&record.schedule.name)))
             }
             Err(error) => Err(unavailable(error)),
         }

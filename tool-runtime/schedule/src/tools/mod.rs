@@ -323,5 +323,5 @@ fn unavailable(error: StoreError) -> ToolError {
 }
 
 fn invalid(error: &crate::TimingError) -> ToolError {
-    ToolError::validation(format!("{error}."))
+    ToolError::invalid_arguments(format!("{error}."))
 }

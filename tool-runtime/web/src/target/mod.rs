@@ -28,10 +28,10 @@ pub(crate) fn parse(text: &str, allowed: &Allowed) -> Result<Url, ToolError> {
     if text.len() > MAX_URL_LEN {
         let len = text.len();
         let text = format!("`url` has {len} bytes; at most {MAX_URL_LEN} are accepted.");
-        return Err(ToolError::validation(text));
+        return Err(ToolError::invalid_arguments(text));
     }
     let mut url = Url::parse(text.trim()).map_err(|error| {
-        ToolError::validation(format!(
+        ToolError::invalid_arguments(format!(
             "`url` is not a valid URL: {error}. Send an absolute one, such as https://example.com/."
         ))
     })?;
@@ -83,7 +83,7 @@ impl Refusal {
                 );
             }
         };
-        ToolError::validation(text)
+        ToolError::invalid_arguments(text)
     }
 }
 

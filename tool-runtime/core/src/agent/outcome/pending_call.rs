@@ -54,7 +54,7 @@ pub struct PendingCall {
     /// the definition of `pay` changed". The call then needs a new decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub void_decision: Option<String>,
-    /// What the call would do, as the previewers of the policy described it.
+    /// The effect of the call, as the previewers of the policy described it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     preview: Option<String>,
     /// The repaired arguments that the tool would receive, including secrets.

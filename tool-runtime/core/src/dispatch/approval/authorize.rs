@@ -101,8 +101,8 @@ async fn decide(
             let runs = &batch.state.runs;
             let void_decision = void_decision(request, run, runs, batch.decisions());
             let mut preview = None;
-            let on_request = |shown: &ApprovalRequest| {
-                preview.clone_from(&shown.preview);
+            let on_request = |previewed: &ApprovalRequest| {
+                preview.clone_from(&previewed.preview);
                 if batch.is_deferred(request) {
                     return;
                 }
@@ -111,7 +111,7 @@ async fn decide(
                     tool: request.call.name.clone(),
                     arguments: request.arguments_json().to_owned(),
                     void_decision: void_decision.clone(),
-                    preview: shown.preview.clone(),
+                    preview: previewed.preview.clone(),
                 });
             };
             let decision =

@@ -87,7 +87,8 @@ pub(super) fn run_call(
         let result = result.map_err(|error| with_certainty(batch, &ctx, error));
 
         let metadata = ctx.changed_metadata().cloned();
-        let mut execution = into_execution(batch, ctx, result, record, started);
+        let mut execution = into_execution(batch, ctx, result, record);
+        execution.started_at = batch.scope.clock.at(started);
         execution.duration = micros::truncate(started.elapsed());
         let interceptors = &batch.state.policy.interceptors;
         if !interceptors.is_empty() {

@@ -1,9 +1,5 @@
 //! Builds executions from the results of calls: text for the model, cause for the operator.
 
-use std::time::Duration;
-
-use tokio::time::Instant;
-
 use crate::dispatch::call::call_record::{CallRecord, CallResult};
 use crate::dispatch::context::BatchContext;
 use crate::dispatch::policy::{limit_media, truncate_result};
@@ -19,7 +15,6 @@ pub(crate) fn into_execution(
     ctx: ToolContext,
     result: CallResult,
     mut record: CallRecord,
-    started: Instant,
 ) -> ToolExecution {
     let failures = record.take_failures();
     let finished = ctx.into_finished();
@@ -37,9 +32,9 @@ pub(crate) fn into_execution(
     if let Some(write) = record.write {
         write.end(record.has_detached_thread);
     }
+    let result = ToolResult::success(&call, text);
     let mut execution = ToolExecution {
         modified_call,
-        result: ToolResult::success(&call, text),
         effects: finished.effects,
         tool_kind: record.tool_kind,
         attempts: finished.attempts,
@@ -48,14 +43,7 @@ pub(crate) fn into_execution(
         review: record.review,
         run_changes: record.run_changes,
         has_detached_thread: record.has_detached_thread,
-        call,
-        full_text: None,
-        fixes: Vec::new(),
-        decoded_arguments: None,
-        cause: None,
-        protocol_error: None,
-        started_at: batch.scope.clock.at(started),
-        duration: Duration::ZERO,
+        ..ToolExecution::new(call, result)
     };
     if let Some(attachments) = attachments {
         let Attachments { parts, structured, effects } = *attachments;

@@ -127,7 +127,7 @@ impl Tool for SearchTools {
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let query: Query = self.definition.decode_arguments(&args, ctx)?;
         if query.query.trim().is_empty() {
-            return Err(ToolError::validation("`query` is empty: say what you want to do."));
+            return Err(ToolError::invalid_arguments("`query` is empty: say what you want to do."));
         }
         let indexes = Arc::clone(&self.indexes);
         on_blocking_thread(ctx, move |ctx| {

@@ -46,7 +46,8 @@ use crate::client::model_connections::allowed_servers::AllowedServers;
 ///
 ///     async fn disconnect(&self, name: &str) -> Result<(), ToolError> {
 ///         let removed = self.requests.lock().unwrap().remove(name);
-///         removed.map(drop).ok_or_else(|| ToolError::validation("`name` is not a connection."))
+///         let unknown = || ToolError::invalid_arguments("`name` is not a connection.");
+///         removed.map(drop).ok_or_else(unknown)
 ///     }
 ///
 ///     async fn connections(&self) -> Vec<ListedConnection> {
@@ -209,7 +210,7 @@ impl ConnectionTools {
         let checked = match (&command, &url) {
             (Some(words), None) => allowed.check_command(words),
             (None, Some(url)) => allowed.check_url(url),
-            _ => return Err(ToolError::validation("Send either `command` or `url`.")),
+            _ => return Err(ToolError::invalid_arguments("Send either `command` or `url`.")),
         };
         checked.map_err(|error| ToolError::new(ToolErrorKind::Denied, error.to_string()))?;
         let server = match url {
@@ -243,5 +244,5 @@ impl ConnectionTools {
 
 /// Returns the error of a name that is no connection of the model.
 pub(crate) fn unknown_connection() -> ToolError {
-    ToolError::validation("`name` is not a connection: call `mcp_list` for the names.")
+    ToolError::invalid_arguments("`name` is not a connection: call `mcp_list` for the names.")
 }

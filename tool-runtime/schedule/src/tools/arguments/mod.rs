@@ -50,7 +50,11 @@ impl Problems {
 
     /// Returns an error with all problems, if there are any.
     pub(crate) fn check(self) -> Result<(), ToolError> {
-        if self.0.is_empty() { Ok(()) } else { Err(ToolError::validation(self.0.join("\n"))) }
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(ToolError::invalid_arguments(self.0.join("\n")))
+        }
     }
 
     pub(crate) fn check_name(&mut self, name: &str) {

@@ -33,9 +33,9 @@ impl Process {
         Self { store: store.clone(), ..Self::default() }
     }
 
-    fn check_line(&self) -> Result<(), SessionError> {
+    fn check_connection(&self) -> Result<(), SessionError> {
         if self.is_cut_off.load(Ordering::SeqCst) {
-            return Err(SessionError::unavailable("the line went dead"));
+            return Err(SessionError::unavailable("connection lost"));
         }
         Ok(())
     }
@@ -105,12 +105,12 @@ impl SessionStore for Process {
         epoch: u64,
         lifetime: Duration,
     ) -> Result<(), SessionError> {
-        self.check_line()?;
+        self.check_connection()?;
         self.store.renew(session, epoch, lifetime).await
     }
 
     async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError> {
-        self.check_line()?;
+        self.check_connection()?;
         sleep(self.release_delay).await;
         self.store.release(session, epoch).await
     }

@@ -1,7 +1,7 @@
 use tool_runtime::Agent;
 use tool_runtime::agent::session::{SessionInfo, SessionQuery, SessionStatus, SessionStore};
 
-/// Continues the runs that a killed process has left, each in a task.
+/// Resumes each unfinished run of the store in its own task.
 async fn resume_all<S>(agent: &Agent, store: &S) -> Result<(), Box<dyn std::error::Error>>
 where
     S: SessionStore + Clone + 'static,
@@ -12,7 +12,7 @@ where
             tokio::spawn(async move {
                 let finished = match handle.resume().await {
                     Ok(Some(run)) => run.finish().await.map(drop),
-                    Ok(None) => Ok(()), // another process has ended it
+                    Ok(None) => Ok(()), // nothing left to resume
                     Err(stopped) => Err(stopped),
                 };
                 if let Err(stopped) = finished {

@@ -23,9 +23,9 @@ fn user_messages(texts: &[&str]) -> Vec<Message> {
     texts.iter().map(|text| Message::user(*text)).collect()
 }
 
-/// A clock that is set forward ends a lease early. The epoch keeps the first owner from going on.
+/// Setting the clock forward expires a lease early. The epoch prevents the first owner from writing.
 #[tokio::test]
-async fn owner_whose_lease_a_clock_has_ended_writes_nothing() {
+async fn owner_cannot_write_after_a_clock_jump_expires_its_lease() {
     let file = folder("clock").join("sessions.db");
     let [first, second] = [Sqlite::open(&file).await.unwrap(), Sqlite::open(&file).await.unwrap()];
     let lifetime = Duration::from_secs(3_600);

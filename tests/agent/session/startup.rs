@@ -22,7 +22,7 @@ const GUIDE: &str = include_str!("../../../tool-runtime/src/docs/guide/productio
 const FOLDER: &str = "TOOL_RUNTIME_STARTUP_FOLDER";
 const SESSIONS: usize = 5;
 const ROUNDS: usize = 6;
-/// A service that has not ended by then hangs.
+/// The time after which a service counts as hung.
 const LIMIT: Duration = Duration::from_secs(120);
 
 #[test]
@@ -31,7 +31,7 @@ fn start_up_code_is_that_of_the_guide() {
     assert!(GUIDE.contains(code), "the page `production` and `resume_all.rs` differ");
 }
 
-/// The file to which all services append what they begin to do, each line in one write.
+/// The file that all services append to, one write per line.
 #[derive(Clone)]
 struct Log(PathBuf);
 
@@ -140,8 +140,8 @@ fn names() -> impl Iterator<Item = String> {
     (0..SESSIONS).map(|number| format!("s{number}"))
 }
 
-/// Starts services, and kills and replaces the one that has done something last, until no run is
-/// left. Returns the number of kills.
+/// Starts services, kills the most recently active one again and again, and starts another in its
+/// place, until no run is left. Returns the number of kills.
 async fn kill_services(folder: &Path) -> usize {
     let log = Log(folder.join("log"));
     let mut services: Vec<_> = (0..3).map(|_| start_service(folder)).collect();

@@ -157,17 +157,17 @@ async fn renewals_that_fail_for_a_while_do_not_stop_the_run() {
         process.is_cut_off.store(false, Ordering::SeqCst);
         sleep(LIFETIME / 2).await;
     }
-    assert_eq!(lease_events(&recorder), ["run.lease_not_renewed"; 10]);
+    assert_eq!(lease_events(&recorder), ["run.lease_renewal_failed"; 10]);
     process.is_cut_off.store(true, Ordering::SeqCst);
     counts.1.notify_waiters();
     assert_eq!(run.await.unwrap().unwrap().text, "Here goes.");
     let [.., last] = &lease_events(&recorder)[..] else { panic!() };
-    assert_eq!(last, "run.lease_not_released");
+    assert_eq!(last, "run.lease_release_failed");
     let unreleased = other_agent().session(Process::of(&store), "ada").fail_if_busy();
     assert!(unreleased.run("Thanks.").await.is_err());
 }
 
-/// A store that does not answer keeps the answer of a run back until the lease has expired.
+/// A release that hangs delays the result of a run until the lease expires.
 #[tokio::test(start_paused = true)]
 async fn release_that_hangs_ends_with_the_lease() {
     let recorder = Recorder::new(100);
@@ -178,8 +178,8 @@ async fn release_that_hangs_ends_with_the_lease() {
     let session = session.lease_lifetime(LIFETIME);
     assert_eq!(session.run("Hi.").await.unwrap().text, "You're welcome.");
     assert_eq!(started.elapsed(), LIFETIME);
-    let events = recorder.filter(|event| event.name() == "run.lease_not_released");
-    assert!(format!("{events:?}").contains("did not answer in time"), "{events:?}");
+    let events = recorder.filter(|event| event.name() == "run.lease_release_failed");
+    assert!(format!("{events:?}").contains("timed out"), "{events:?}");
 }
 
 /// A lifetime that no clock can represent is a year.
@@ -208,11 +208,11 @@ fn lease_events(recorder: &Recorder) -> Vec<String> {
     let events = recorder.events();
     let names = events.iter().filter_map(|event| match &event.kind {
         EventKind::Run(
-            RunEvent::LeaseNotRenewed { session, error }
-            | RunEvent::LeaseNotReleased { session, error },
+            RunEvent::LeaseRenewalFailed { session, error }
+            | RunEvent::LeaseReleaseFailed { session, error },
         ) => {
             assert_eq!((event.origin.run, session.as_str()), (RunId::default(), "ada"));
-            assert!(error.ends_with("the line went dead"), "{error}");
+            assert!(error.ends_with("connection lost"), "{error}");
             Some(event.name().to_owned())
         }
         _ => None,

@@ -45,10 +45,10 @@ impl Files {
     /// If the call would fail, the text is the error. Characters that could deceive a person are
     /// made [visible]. Blocks the thread while the file is read.
     ///
-    /// The diff contains the secrets of the file and of the arguments. To show a call to a person,
-    /// add `Files` to the policy as a [`Previewer`]: the approver and
-    /// [`PendingCall::preview`](tool_core::agent::PendingCall::preview) then have the diff without
-    /// them.
+    /// The diff is not redacted. To show a call to a person, add `Files` to the policy as a
+    /// [`Previewer`]: in the preview that the approver and
+    /// [`PendingCall::preview`](tool_core::agent::PendingCall::preview) receive, the secrets of the
+    /// policy and secret arguments are redacted. Other secrets in the file are not detected.
     ///
     /// ```
     /// use serde_json::json;

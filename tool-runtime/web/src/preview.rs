@@ -16,10 +16,10 @@ impl Web {
     /// look-up already sends the name to its owner, before the request is approved. Characters that
     /// could deceive a person are made [visible].
     ///
-    /// The text contains the secrets of the arguments. To show a call to a person, add `Web` to the
-    /// policy as a [`Previewer`]: the approver and
-    /// [`PendingCall::preview`](tool_core::agent::PendingCall::preview) then have the text without
-    /// them.
+    /// The text is not redacted. To show a call to a person, add `Web` to the policy as a
+    /// [`Previewer`]: in the preview that the approver and
+    /// [`PendingCall::preview`](tool_core::agent::PendingCall::preview) receive, the secrets of the
+    /// policy and secret arguments are redacted.
     ///
     /// ```
     /// use serde_json::json;

@@ -50,8 +50,8 @@ fn kinds(text: &str) -> Vec<EventKind> {
         }
         .into(),
         RunEvent::StateEvicted.into(),
-        RunEvent::LeaseNotRenewed { session: text(), error: text() }.into(),
-        RunEvent::LeaseNotReleased { session: text(), error: text() }.into(),
+        RunEvent::LeaseRenewalFailed { session: text(), error: text() }.into(),
+        RunEvent::LeaseReleaseFailed { session: text(), error: text() }.into(),
         ModelEvent::Requested.into(),
         ModelEvent::Replied {
             text: text(),

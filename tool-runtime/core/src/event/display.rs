@@ -40,7 +40,7 @@ impl RunEvent {
             Self::MessageAdded { text, .. } => text.clone(),
             Self::RuleUnmatched(rule) => rule.to_string(),
             Self::StateEvicted => String::new(),
-            Self::LeaseNotRenewed { error, .. } | Self::LeaseNotReleased { error, .. } => {
+            Self::LeaseRenewalFailed { error, .. } | Self::LeaseReleaseFailed { error, .. } => {
                 error.clone()
             }
             Self::Finished { error: Some(error), .. } => error.clone(),

@@ -68,7 +68,7 @@ pub struct ToolExecution {
     /// The part of the policy that blocked the call, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<BlockReason>,
-    /// The part that people have in the call, if any.
+    /// The approval decision, preview, question and answer of the call, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) review: Option<Box<Review>>,
     /// The effects that the tool recorded.
@@ -88,8 +88,7 @@ pub struct ToolExecution {
     pub duration: Duration,
 }
 
-/// The part that people have in a call: what they are shown, and what they decided or answered. It
-/// is boxed, because most calls have none.
+/// The approval decision, preview, question and answer of a call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Review {
     /// The name of the approver that decided on the call.
@@ -101,7 +100,7 @@ pub(crate) struct Review {
     /// Why an earlier decision does not apply to the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) void_decision: Option<String>,
-    /// The effect of the call, as the previewers of the policy described it.
+    /// A description of what the call would do, from a previewer of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) preview: Option<String>,
     /// The question whose answer the call awaits.
@@ -275,8 +274,8 @@ impl ToolExecution {
         self.review.as_ref()?.void_decision.as_deref()
     }
 
-    /// Returns what the pending call would do, as the [previewers of the
-    /// policy](crate::Policy::previewer) described it, without secrets.
+    /// Returns a description of what the pending call would do, from a [previewer of the
+    /// policy](crate::Policy::previewer), without secrets.
     pub fn preview(&self) -> Option<&str> {
         self.review.as_ref()?.preview.as_deref()
     }

@@ -19,8 +19,8 @@ impl Redactor {
         match &mut event.kind {
             EventKind::Log(LogEvent::Dropped { .. }) | EventKind::Run(RunEvent::StateEvicted) => {}
             EventKind::Run(
-                RunEvent::LeaseNotRenewed { session, error }
-                | RunEvent::LeaseNotReleased { session, error },
+                RunEvent::LeaseRenewalFailed { session, error }
+                | RunEvent::LeaseReleaseFailed { session, error },
             ) => {
                 self.redact(session);
                 self.redact(error);

@@ -75,25 +75,25 @@ pub enum RunEvent {
     /// before that, call [`Dispatcher::end_run`](crate::Dispatcher::end_run).
     #[serde(rename = "run.state_evicted")]
     StateEvicted,
-    /// The store could not renew the lease of a session in progress. The renewal is repeated, and
-    /// the run stops with [`SessionError::LeaseLost`](crate::agent::session::SessionError) if none
-    /// succeeds before the lease expires.
+    /// The store failed to renew the lease of a session in progress. The process retries the
+    /// renewal. If the lease expires first, the run stops with
+    /// [`SessionError::LeaseLost`](crate::agent::session::SessionError).
     ///
-    /// A lease belongs to no run: the event has the run id 0. The first of several failures in
-    /// succession is reported.
-    #[serde(rename = "run.lease_not_renewed")]
-    LeaseNotRenewed {
+    /// A lease belongs to no run: the event has the run id 0. Only the first of several consecutive
+    /// failures is emitted.
+    #[serde(rename = "run.lease_renewal_failed")]
+    LeaseRenewalFailed {
         /// The name of the session.
         session: String,
         /// The error of the store, for operators.
         error: String,
     },
-    /// The store could not release the lease of a session whose run has ended or paused. Other
+    /// The store failed to release the lease of a session whose run has ended or paused. Other
     /// processes can run the session once the lease has expired.
     ///
     /// A lease belongs to no run: the event has the run id 0.
-    #[serde(rename = "run.lease_not_released")]
-    LeaseNotReleased {
+    #[serde(rename = "run.lease_release_failed")]
+    LeaseReleaseFailed {
         /// The name of the session.
         session: String,
         /// The error of the store, for operators.

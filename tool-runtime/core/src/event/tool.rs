@@ -63,8 +63,8 @@ pub enum ToolEvent {
         /// the definition of `pay` changed".
         #[serde(default, skip_serializing_if = "Option::is_none")]
         void_decision: Option<String>,
-        /// The effect of the call, as the [previewers of the policy](crate::Policy::previewer)
-        /// described it.
+        /// A description of what the call would do, from a [previewer of the
+        /// policy](crate::Policy::previewer).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<String>,
     },

@@ -135,9 +135,8 @@ pub enum McpError {
         /// The error of the transport.
         reason: String,
     },
-    /// The server has ended the session, and did not process the request. The client connects
-    /// again.
-    #[error("MCP server `{server}`: the session ended before `{operation}`; try again later")]
+    /// The session expired on the server before it processed the request. The client reconnects.
+    #[error("MCP server `{server}`: the session expired before `{operation}`; try again later")]
     SessionExpired {
         /// The name of the connection.
         server: String,

@@ -373,9 +373,9 @@ async fn expired_session_is_not_reported_as_an_unreachable_server() {
     }
 }
 
-/// The server ends its first session before a request with this method, which is not its first.
+/// The server expires its first session before a later request with the method.
 #[tokio::test]
-async fn request_that_finds_an_expired_session_is_repeated_in_the_next_one() {
+async fn request_is_repeated_in_a_new_session_after_the_first_one_expired() {
     for method in ["tools/call", "tools/list", "resources/list"] {
         let starts = Arc::new(AtomicUsize::new(0));
         let is_ended = Arc::new(AtomicBool::new(false));

@@ -80,8 +80,8 @@ impl Screen {
                 vec![line(Sign::Failed, join_columns(["dispatcher".into(), text.into()]))]
             }
             EventKind::Run(
-                RunEvent::LeaseNotRenewed { session, error }
-                | RunEvent::LeaseNotReleased { session, error },
+                RunEvent::LeaseRenewalFailed { session, error }
+                | RunEvent::LeaseReleaseFailed { session, error },
             ) => {
                 let columns = ["session".into(), excerpt(session), excerpt(error)];
                 vec![line(Sign::Failed, join_columns(columns))]

@@ -54,7 +54,7 @@ pub struct PendingCall {
     /// the definition of `pay` changed". The call then needs a new decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub void_decision: Option<String>,
-    /// The effect of the call, as the previewers of the policy described it.
+    /// A description of what the call would do, from a previewer of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     preview: Option<String>,
     /// The repaired arguments that the tool would receive, including secrets.
@@ -155,13 +155,13 @@ impl PendingCall {
         })
     }
 
-    /// Returns what the call would do, such as the diff of an edit, as the [previewers of the
-    /// policy](crate::Policy::previewer) described it when the run paused; `None` if no previewer
-    /// describes calls of this tool.
+    /// Returns a description of what the call would do, such as the diff of an edit, from a
+    /// [previewer of the policy](crate::Policy::previewer); `None` if none describes calls of this
+    /// tool.
     ///
     /// Secrets are redacted, and deceptive characters are made [visible](crate::message::visible).
-    /// It is saved with the run, and may be outdated: the files or the server may have changed
-    /// since.
+    /// It was computed when the run paused, and is saved with it: what it is computed from may have
+    /// changed since.
     pub fn preview(&self) -> Option<&str> {
         self.preview.as_deref()
     }

@@ -19,8 +19,8 @@ use crate::tool::StartPermit;
 /// The first and the longest time after which a busy session is asked for again.
 const POLL: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 
-/// The error of a store that did not answer in time.
-const NO_ANSWER: &str = "the store did not answer in time";
+/// The error of a store that does not respond in time.
+const TIMED_OUT: &str = "the session store timed out";
 
 /// How long to wait for a session that another process runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,7 +121,7 @@ impl Session {
                 release(store.as_ref(), &session, epoch, expires_at, &agent).await;
             }
         });
-        // The task ends without an answer only if the runtime does.
+        // The sender is dropped only if the runtime shuts down.
         receiver
             .await
             .unwrap_or_else(|ended| Err(SessionError::Unavailable { source: ended.into() }))
@@ -222,11 +222,11 @@ impl HeldLease {
                 }
                 Ok(Err(SessionError::LeaseLost { owner, .. })) => return self.lose(owner),
                 Ok(Err(error)) => error_chain(&error),
-                Err(_) => NO_ANSWER.to_owned(),
+                Err(_) => TIMED_OUT.to_owned(),
             };
             if !mem::replace(&mut has_failed, true) {
                 let session = session.clone();
-                emit(agent, RunEvent::LeaseNotRenewed { session, error });
+                emit(agent, RunEvent::LeaseRenewalFailed { session, error });
             }
             if !permit.is_valid() {
                 return self.lose(None);
@@ -259,9 +259,9 @@ async fn release(
     let error = match timeout_at(expires_at, CatchPanic::new(release, store_panicked)).await {
         Ok(Ok(())) => return,
         Ok(Err(error)) => error_chain(&error),
-        Err(_) => NO_ANSWER.to_owned(),
+        Err(_) => TIMED_OUT.to_owned(),
     };
-    emit(agent, RunEvent::LeaseNotReleased { session: session.to_owned(), error });
+    emit(agent, RunEvent::LeaseReleaseFailed { session: session.to_owned(), error });
 }
 
 /// Emits an event of a lease, which belongs to no run.

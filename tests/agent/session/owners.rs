@@ -157,7 +157,7 @@ pub(super) async fn begin(name: &str) -> PathBuf {
 /// Checks that one process at a time was at work, and that nothing was lost or written twice.
 pub(super) async fn check(folder: &Path) {
     let log = fs::read_to_string(folder.join("log")).unwrap();
-    let (mut attempts, mut last) = (BTreeSet::new(), "");
+    let (mut attempts, mut last, mut last_action) = (BTreeSet::new(), "", "");
     let mut times = BTreeMap::<&str, usize>::new();
     for (attempt, action) in log.lines().map(|line| line.split_once(' ').unwrap()) {
         if attempt != last {
@@ -167,7 +167,11 @@ pub(super) async fn check(folder: &Path) {
             );
             last = attempt;
         }
-        *times.entry(action).or_default() += 1;
+        let count = times.entry(action).or_default();
+        *count += 1;
+        let is_repeated = action.starts_with("request") && *count > 1;
+        assert!(!is_repeated || action == last_action, "{action} was answered before:\n{log}");
+        last_action = action;
     }
     let messages = session(folder).await.messages().await.unwrap();
     assert_eq!(messages.last().unwrap().text(), "Done.");

@@ -162,19 +162,26 @@ async fn kill_services(folder: &Path) -> usize {
         }
         sleep(Duration::from_millis(1)).await;
     }
+    for service in &mut services {
+        assert!(service.wait().unwrap().success());
+    }
     killed
 }
 
 /// Checks that one service at a time ran this session, and that nothing was lost or paid twice.
 fn check(name: &str, messages: &[Message], lines: &[[String; 3]]) {
-    let (mut owners, mut last) = (BTreeSet::new(), "");
+    let (mut owners, mut last, mut last_action) = (BTreeSet::new(), "", "");
     let mut times = BTreeMap::<&str, usize>::new();
     for [_, process, action] in lines.iter().filter(|[session, ..]| session == name) {
         if process != last {
             assert!(owners.insert(process), "{name}: {process} went on after another one");
             last = process;
         }
-        *times.entry(action).or_default() += 1;
+        let count = times.entry(action).or_default();
+        *count += 1;
+        let is_repeated = action.starts_with("request") && *count > 1;
+        assert!(!is_repeated || action == last_action, "{name}: {action} was answered before");
+        last_action = action;
     }
     assert_eq!(messages.last().unwrap().text(), "Done.", "{name}");
     let results = messages.iter().flat_map(|message| match message {

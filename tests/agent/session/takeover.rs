@@ -167,6 +167,21 @@ async fn renewals_that_fail_for_a_while_do_not_stop_the_run() {
     assert!(unreleased.run("Thanks.").await.is_err());
 }
 
+/// A prompt after a dropped one gets a lease that the dropped request does not replace.
+#[tokio::test(start_paused = true)]
+async fn dropped_request_for_a_lease_does_not_replace_that_of_the_next_prompt() {
+    let store = MemorySessions::default();
+    let mut process = Process::of(&store);
+    process.acquire_delay = Duration::from_secs(2);
+    let session = other_agent().session(process, "ada");
+    assert!(timeout(Duration::from_secs(1), session.run("Hi.")).await.is_err());
+    let run = session.start("Hi.").await.unwrap();
+    sleep(Duration::from_secs(5)).await;
+    let other = other_agent().session(Process::of(&store), "ada").fail_if_busy();
+    assert!(other.run("Hi.").await.is_err(), "the run holds the session");
+    assert_eq!(run.finish().await.unwrap().text, "You're welcome.");
+}
+
 /// A release that hangs delays the result of a run until the lease expires.
 #[tokio::test(start_paused = true)]
 async fn release_that_hangs_ends_with_the_lease() {

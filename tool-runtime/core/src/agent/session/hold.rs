@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::{Session, SessionError, SessionLock, SessionStore};
@@ -21,6 +21,9 @@ const POLL: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 
 /// The error of a store that does not respond in time.
 const TIMED_OUT: &str = "the session store timed out";
+
+/// The least time that a store has to release a lease.
+const MIN_RELEASE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long to wait for a session that another process runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +42,9 @@ pub(in crate::agent) struct SessionHold {
     lease: Option<Arc<HeldLease>>,
     _lock: SessionLock,
 }
+
+/// The answer of a store to the request for a lease.
+type Acquired = Result<SessionHold, (SessionError, SessionLock)>;
 
 /// A lease that this process has acquired.
 pub(in crate::agent) struct HeldLease {
@@ -69,27 +75,21 @@ impl Session {
     /// that a cancelled run of a free session stops as any other does.
     pub(super) async fn hold_locked(
         &self,
-        lock: SessionLock,
+        mut lock: SessionLock,
         patience: Patience,
     ) -> Result<SessionHold, StopReason> {
         let (started, [mut pause, longest]) = (Instant::now(), POLL);
         loop {
-            let requested_at = Instant::now();
             let is_patient = match patience {
                 Patience::None => false,
                 Patience::Lifetime => started.elapsed() <= self.lease_lifetime,
                 Patience::Unlimited => true,
             };
-            match self.acquire().await {
-                Ok(epoch) => {
-                    return Ok(SessionHold {
-                        lease: Some(self.lease_of(epoch, requested_at)),
-                        _lock: lock,
-                    });
-                }
-                Err(SessionError::Busy { .. }) if is_patient => {}
-                Err(error) => return Err(error.into()),
-            }
+            lock = match self.acquire(lock).await? {
+                Ok(hold) => return Ok(hold),
+                Err((SessionError::Busy { .. }, lock)) if is_patient => lock,
+                Err((error, _)) => return Err(error.into()),
+            };
             match &self.agent.config.cancellation {
                 None => sleep(pause).await,
                 Some(stop) => {
@@ -100,31 +100,28 @@ impl Session {
         }
     }
 
-    /// Acquires the lease. If the future is dropped meanwhile, the lease is released as soon as it
-    /// is acquired.
-    async fn acquire(&self) -> Result<u64, SessionError> {
-        let (store, session, agent) =
-            (Arc::clone(&self.store), self.name.clone(), self.agent.clone());
-        let lifetime = self.lease_lifetime;
-        let acquire = move || async move {
-            let owner = store.locks().owner().clone();
-            let acquire = || store.acquire(&session, &owner, lifetime);
-            let acquired = CatchPanic::new(acquire, store_panicked).await;
-            (acquired, store, session)
+    /// Asks the store for the lease, in a task: if the future is dropped, the task releases the
+    /// lease that the store may have granted, and keeps the lock until it knows.
+    async fn acquire(&self, lock: SessionLock) -> Result<Acquired, SessionError> {
+        let Ok(runtime) = Handle::try_current() else {
+            return Ok(acquired(self.request_lease().await, lock));
         };
-        let Ok(runtime) = Handle::try_current() else { return acquire().await.0 };
-        let (sender, receiver) = oneshot::channel();
+        let (session, (sender, receiver)) = (self.clone(), oneshot::channel());
         runtime.spawn(async move {
-            let (acquired, store, session) = acquire().await;
-            if let Err(Ok(epoch)) = sender.send(acquired) {
-                let expires_at = Instant::now() + lifetime;
-                release(store.as_ref(), &session, epoch, expires_at, &agent).await;
-            }
+            let lease = timeout(session.lease_lifetime, session.request_lease()).await;
+            let lease = lease.unwrap_or_else(|_| Err(SessionError::unavailable(TIMED_OUT)));
+            // Without a receiver, the hold is dropped, which releases the lease.
+            sender.send(acquired(lease, lock)).is_ok()
         });
         // The sender is dropped only if the runtime shuts down.
-        receiver
-            .await
-            .unwrap_or_else(|ended| Err(SessionError::Unavailable { source: ended.into() }))
+        receiver.await.map_err(SessionError::unavailable)
+    }
+
+    async fn request_lease(&self) -> Result<Arc<HeldLease>, SessionError> {
+        let (store, requested_at) = (self.store.as_ref(), Instant::now());
+        let acquire = || store.acquire(&self.name, store.locks().owner(), self.lease_lifetime);
+        let epoch = CatchPanic::new(acquire, store_panicked).await?;
+        Ok(self.lease_of(epoch, requested_at))
     }
 
     fn lease_of(&self, epoch: u64, requested_at: Instant) -> Arc<HeldLease> {
@@ -146,6 +143,13 @@ impl Session {
             runtime.spawn(async move { lease.released.run_until_cancelled(lease.keep()).await });
         }
         lease
+    }
+}
+
+fn acquired(lease: Result<Arc<HeldLease>, SessionError>, lock: SessionLock) -> Acquired {
+    match lease {
+        Ok(lease) => Ok(SessionHold { lease: Some(lease), _lock: lock }),
+        Err(error) => Err((error, lock)),
     }
 }
 
@@ -241,27 +245,22 @@ impl HeldLease {
         self.stop.cancel();
     }
 
+    /// Releases the lease. One that may be lost is released as well, in case that only the
+    /// connection failed; other processes do not depend on that.
     async fn release(&self) {
         let Self { agent, store, session, epoch, permit, .. } = self;
-        release(store.as_ref(), session, *epoch, permit.expires_at(), agent).await;
+        let must_release = permit.is_valid();
+        let limit = permit.expires_at().max(Instant::now() + MIN_RELEASE_TIMEOUT);
+        let release = || store.release(session, *epoch);
+        let error = match timeout_at(limit, CatchPanic::new(release, store_panicked)).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error_chain(&error),
+            Err(_) => TIMED_OUT.to_owned(),
+        };
+        if must_release {
+            emit(agent, RunEvent::LeaseReleaseFailed { session: session.clone(), error });
+        }
     }
-}
-
-/// Releases a lease. If the store can't be reached, the lease expires.
-async fn release(
-    store: &dyn SessionStore,
-    session: &str,
-    epoch: u64,
-    expires_at: Instant,
-    agent: &Agent,
-) {
-    let release = || store.release(session, epoch);
-    let error = match timeout_at(expires_at, CatchPanic::new(release, store_panicked)).await {
-        Ok(Ok(())) => return,
-        Ok(Err(error)) => error_chain(&error),
-        Err(_) => TIMED_OUT.to_owned(),
-    };
-    emit(agent, RunEvent::LeaseReleaseFailed { session: session.to_owned(), error });
 }
 
 /// Emits an event of a lease, which belongs to no run.

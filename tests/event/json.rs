@@ -19,7 +19,6 @@ fn review() -> Value {
         "decided_by": "Ada",
         "answered_by": "Ben",
         "void_decision": "changed",
-        "preview": "diff",
         "question": "When?",
     })
 }
@@ -75,6 +74,17 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             .into(),
             "run.started",
             json!({"parent_run": format!("{:032x}", 9), "agent": "ada", "session": "s", "metadata": {"user": "ada"}}),
+        ),
+        (RunEvent::StateEvicted.into(), "run.state_evicted", json!({})),
+        (
+            RunEvent::LeaseRenewalFailed { session: "s".into(), error: "e".into() }.into(),
+            "run.lease_renewal_failed",
+            json!({"session": "s", "error": "e"}),
+        ),
+        (
+            RunEvent::LeaseReleaseFailed { session: "s".into(), error: "e".into() }.into(),
+            "run.lease_release_failed",
+            json!({"session": "s", "error": "e"}),
         ),
         (
             RunEvent::MessageAdded {

@@ -23,7 +23,8 @@ fn user_messages(texts: &[&str]) -> Vec<Message> {
     texts.iter().map(|text| Message::user(*text)).collect()
 }
 
-/// Setting the clock forward expires a lease early. The epoch prevents the first owner from writing.
+/// Setting the clock forward expires a lease early. The epoch prevents the first owner from
+/// writing.
 #[tokio::test]
 async fn owner_cannot_write_after_a_clock_jump_expires_its_lease() {
     let file = folder("clock").join("sessions.db");

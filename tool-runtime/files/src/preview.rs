@@ -61,6 +61,11 @@ impl Files {
     /// # Ok::<(), tool_runtime::files::OpenFilesError>(())
     /// ```
     pub fn preview_of(&self, tool: &str, arguments: &Value) -> Option<String> {
+        self.preview_text(tool, arguments).map(|text| visible(&text).into_owned())
+    }
+
+    /// Returns the preview with the characters as they are, so that secrets can be found in it.
+    fn preview_text(&self, tool: &str, arguments: &Value) -> Option<String> {
         let arguments = ChangeArguments::deserialize(arguments).ok()?;
         let action = match tool {
             "file_write" => Action::Write(arguments.content?),
@@ -69,15 +74,14 @@ impl Files {
             "file_delete" => Action::Delete,
             _ => return None,
         };
-        let text = match self.change(&arguments.path, action) {
+        Some(match self.change(&arguments.path, action) {
             Ok(change) => match preview(&change) {
                 Some(diff) if diff.is_empty() => "The call changes nothing.".to_owned(),
                 Some(diff) => diff,
                 None => "The content is binary or too large.".to_owned(),
             },
             Err(error) => error.text().to_owned(),
-        };
-        Some(visible(&text).into_owned())
+        })
     }
 
     fn change(&self, path: &str, action: Action) -> Result<Change, ToolError> {
@@ -110,7 +114,7 @@ impl Previewer for Files {
     async fn preview(&self, request: &ApprovalRequest) -> Option<String> {
         let (files, tool) = (self.clone(), request.tool.name.clone());
         let arguments = request.arguments.clone();
-        let preview = move || files.preview_of(&tool, &arguments);
+        let preview = move || files.preview_text(&tool, &arguments);
         tokio::task::spawn_blocking(preview).await.ok().flatten()
     }
 }

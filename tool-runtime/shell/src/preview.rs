@@ -47,6 +47,11 @@ impl Shell {
     /// );
     /// ```
     pub fn preview_of(&self, tool: &str, arguments: &Value) -> Option<String> {
+        self.preview_text(tool, arguments).map(|text| visible(&text).into_owned())
+    }
+
+    /// Returns the preview with the characters as they are, so that secrets can be found in it.
+    fn preview_text(&self, tool: &str, arguments: &Value) -> Option<String> {
         let arguments = Arguments::deserialize(arguments).ok()?;
         let action = match tool {
             "shell_exec" | "shell_start" => {
@@ -74,7 +79,7 @@ impl Shell {
             Ok(status) => format!("sandbox: {status}"),
             Err(error) => error.to_string(),
         };
-        Some(visible(&format!("{action}\n{sandbox}")).into_owned())
+        Some(format!("{action}\n{sandbox}"))
     }
 }
 
@@ -90,6 +95,6 @@ fn shown_input(input: String) -> String {
 #[async_trait]
 impl Previewer for Shell {
     async fn preview(&self, request: &ApprovalRequest) -> Option<String> {
-        self.preview_of(&request.tool.name, &request.arguments)
+        self.preview_text(&request.tool.name, &request.arguments)
     }
 }

@@ -35,6 +35,11 @@ impl Web {
     /// assert_eq!(preview.as_deref(), Some(text));
     /// ```
     pub fn preview_of(&self, tool: &str, arguments: &Value) -> Option<String> {
+        self.preview_text(tool, arguments).map(|text| visible(&text).into_owned())
+    }
+
+    /// Returns the preview with the characters as they are, so that secrets can be found in it.
+    fn preview_text(&self, tool: &str, arguments: &Value) -> Option<String> {
         let argument = |name: &str| arguments.get(name).and_then(Value::as_str);
         let method = match tool {
             "http_fetch" => "GET",
@@ -49,13 +54,13 @@ impl Web {
             text.push('\n');
             text.push_str(part);
         }
-        Some(visible(&text).into_owned())
+        Some(text)
     }
 }
 
 #[async_trait]
 impl Previewer for Web {
     async fn preview(&self, request: &ApprovalRequest) -> Option<String> {
-        self.preview_of(&request.tool.name, &request.arguments)
+        self.preview_text(&request.tool.name, &request.arguments)
     }
 }

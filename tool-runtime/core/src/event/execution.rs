@@ -275,7 +275,8 @@ impl ToolExecution {
     }
 
     /// Returns a description of what the pending call would do, from a [previewer of the
-    /// policy](crate::Policy::previewer), without secrets.
+    /// policy](crate::Policy::previewer), without secrets. Observers receive it with
+    /// [`ToolEvent::ApprovalRequested`](crate::event::ToolEvent::ApprovalRequested) only.
     pub fn preview(&self) -> Option<&str> {
         self.review.as_ref()?.preview.as_deref()
     }
@@ -292,10 +293,11 @@ impl ToolExecution {
         self.review.as_ref()?.suspended_state.as_ref()
     }
 
-    /// Returns the execution without the state of its tool, for observers.
-    pub(crate) fn without_state(mut self) -> Self {
+    /// Returns the execution without the state of its tool, and without the preview, which
+    /// observers have received with the request for approval.
+    pub(crate) fn for_observers(mut self) -> Self {
         self.review = self.review.and_then(|mut review| {
-            review.suspended_state = None;
+            (review.suspended_state, review.preview) = (None, None);
             (*review != Review::default()).then_some(review)
         });
         self

@@ -39,9 +39,13 @@ impl DynamicTools {
             return None;
         }
         let spec: ToolSpec = serde_json::from_value(arguments.clone()).ok()?;
-        let heading = format!("Make the tool `{}`", spec.name.escape_debug());
-        Some(visible(&preview(&heading, &spec)).into_owned())
+        Some(visible(&preview_new(&spec)).into_owned())
     }
+}
+
+/// Describes a tool that a call makes.
+fn preview_new(spec: &ToolSpec) -> String {
+    preview(&format!("Make the tool `{}`", spec.name.escape_debug()), spec)
 }
 
 /// Describes a spec in full, for a person.
@@ -91,7 +95,7 @@ impl DynamicTools {
     async fn preview_making(&self, arguments: &Value) -> Option<String> {
         let spec: ToolSpec = serde_json::from_value(arguments.clone()).ok()?;
         let Ok(entry) = self.entry(&spec.name).await else {
-            return Self::preview_of(NEW_TOOL, arguments);
+            return Some(preview_new(&spec));
         };
         let number = entry.current().number;
         Some(preview(&format!("Replace version {number} of the tool `{}`", spec.name), &spec))

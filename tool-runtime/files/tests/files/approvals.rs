@@ -29,7 +29,7 @@ async fn approver_receives_the_diff_of_each_change() {
     let policy = Policy::new()
         .approver(denies.clone())
         .previewer(fixture.files.clone())
-        .secrets(["k3y-0f-th3-h0us3"]);
+        .secrets(["k3y-0f-th3-h0us3", "pass\u{200b}word-of-ada"]);
     let registry = Registry::try_from(tools![..fixture.files.clone()]).unwrap();
     let dispatcher = Dispatcher::new(registry).policy(policy);
     for (tool, arguments, expected) in [
@@ -42,6 +42,11 @@ async fn approver_receives_the_diff_of_each_change() {
             "file_write",
             json!({ "path": "b.txt", "content": "new" }),
             "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+new\n\\ No newline at end of file\n",
+        ),
+        (
+            "file_write",
+            json!({ "path": "b.txt", "content": "pass\u{200b}word-of-ada\n" }),
+            "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+[redacted]\n",
         ),
         (
             "file_delete",

@@ -126,7 +126,7 @@ pub(crate) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = Tool
         None => None,
     };
     // The saved state of a tool is for the tool alone.
-    let execution = execution.clone().without_state();
+    let execution = execution.clone().for_observers();
     reason.into_iter().chain([ToolEvent::Finished(execution)])
 }
 

@@ -135,6 +135,8 @@ async fn approvals(State(app): State<App>) -> Result<String, Failure> {
         for pending in paused.pending() {
             let (call, arguments) = (&pending.call.id, pending.redacted_arguments_json());
             lines += &format!("{session} {call} {} {arguments}\n", pending.tool);
+            let preview = pending.preview().unwrap_or_default();
+            lines.extend(preview.lines().map(|line| format!("  {line}\n")));
         }
     }
     Ok(lines)

@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
+
 use crate::message::{AssistantPart, CallId, ContentPart, Message, ToolCall, ToolResult};
 use crate::tool::ToolErrorKind;
 
@@ -71,9 +73,9 @@ pub fn repaired_messages(messages: &[Message]) -> Cow<'_, [Message]> {
 }
 
 /// Whether there is nothing to repair and every call has its result.
-fn is_valid(messages: &[Message]) -> bool {
-    let mut used = HashSet::new();
-    let mut is_new = |call: &ToolCall| !call.id.as_str().is_empty() && used.insert(call.id.clone());
+fn is_valid<'m>(messages: &'m [Message]) -> bool {
+    let mut used = HashSet::with_hasher(RandomState::default());
+    let mut is_new = |call: &'m ToolCall| !call.id.as_str().is_empty() && used.insert(&call.id);
     let previous = std::iter::once(None).chain(messages.iter().map(Some));
     let following = messages.iter().skip(1).map(Some).chain([None]);
     previous.zip(messages).zip(following).all(|((previous, message), next)| match message {
@@ -244,7 +246,7 @@ impl UnresolvedCalls {
 /// The ids of the calls so far.
 #[derive(Default)]
 struct UsedIds {
-    ids: HashSet<CallId>,
+    ids: HashSet<CallId, RandomState>,
     /// The number of the last new id. All lower numbers from the count of ids on are used.
     last_number: usize,
 }

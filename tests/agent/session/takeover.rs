@@ -197,6 +197,21 @@ async fn release_that_hangs_ends_with_the_lease() {
     assert!(format!("{events:?}").contains("timed out"), "{events:?}");
 }
 
+/// A prompt does not wait for a store that hangs, and neither does the next one.
+#[tokio::test(start_paused = true)]
+async fn request_for_a_lease_that_hangs_fails_after_the_lifetime() {
+    let mut process = Process::of(&MemorySessions::default());
+    process.acquire_delay = Duration::MAX;
+    let session = other_agent().session(process, "ada").lease_lifetime(LIFETIME);
+    for _ in 0..2 {
+        let started = Instant::now();
+        let stopped = session.run("Hi.").await.unwrap_err();
+        assert_eq!(started.elapsed(), LIFETIME);
+        let StopReason::Session(error) = &stopped.reason else { panic!("{stopped}") };
+        assert!(matches!(error, SessionError::Unavailable { .. }), "{error}");
+    }
+}
+
 /// A lifetime that no clock can represent is a year.
 #[tokio::test(start_paused = true)]
 async fn lease_may_have_any_lifetime() {

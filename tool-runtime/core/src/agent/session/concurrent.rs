@@ -93,7 +93,9 @@ impl Session {
     ///
     /// A run renews its lease each third of this time. So this is how long other processes wait for
     /// the session of a machine that failed, and how long a run continues while it can't reach the
-    /// store. Use the same value in all processes. A longer time than a year counts as a year.
+    /// store. A store that does not grant or refuse the lease within this time counts as
+    /// [unavailable](SessionError::Unavailable). Use the same value in all processes. A longer time
+    /// than a year counts as a year.
     ///
     /// ```
     /// use std::time::Duration;

@@ -245,8 +245,8 @@ impl HeldLease {
         self.stop.cancel();
     }
 
-    /// Releases the lease. One that may be lost is released as well, in case that only the
-    /// connection failed; other processes do not depend on that.
+    /// Releases the lease. A lease that may be lost is released as well, because only the
+    /// connection may have failed; if that fails too, no event is emitted.
     async fn release(&self) {
         let Self { agent, store, session, epoch, permit, .. } = self;
         let must_release = permit.is_valid();

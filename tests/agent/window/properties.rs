@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use serde_json::json;
-use tool_runtime::__workspace::{Plan, WindowState, estimate_tokens};
+use tool_runtime::__workspace::{WindowPlan, WindowState, estimate_tokens};
 use tool_runtime::agent::Turn;
 use tool_runtime::agent::window::Window;
 use tool_runtime::{AssistantPart, Message, Reasoning};
@@ -61,7 +61,7 @@ fn broken_rule(messages: &[Message]) -> Option<String> {
         if !open.iter().all(|(id, _)| !id.as_str().is_empty() && used.insert(id.clone())) {
             return Some(format!("{index}: an id is empty or a duplicate"));
         }
-        if let Message::Assistant { parts } = message {
+        if let Message::Assistant { parts, .. } = message {
             let has_content = |part: &AssistantPart| match part {
                 AssistantPart::Text { text } => !text.trim().is_empty(),
                 AssistantPart::Reasoning(thought) => thought.is_provider_action,
@@ -78,9 +78,9 @@ fn broken_rule(messages: &[Message]) -> Option<String> {
 /// Whether all of `part` is in `whole` in this order. A reply may have been reduced to its text.
 fn is_in_order(part: &[Message], whole: &[Message]) -> bool {
     let text_only = |message: &Message| match message {
-        Message::Assistant { parts } if message.calls().next().is_some() => {
+        Message::Assistant { parts, .. } if message.calls().next().is_some() => {
             let text = |part: &&AssistantPart| matches!(part, AssistantPart::Text { .. });
-            Message::Assistant { parts: parts.iter().filter(text).cloned().collect() }
+            Message::Assistant { id: None, parts: parts.iter().filter(text).cloned().collect() }
         }
         message => message.clone(),
     };
@@ -123,7 +123,7 @@ proptest! {
         });
         let state: WindowState = serde_json::from_value(state).unwrap();
         for state in [WindowState::default(), state] {
-            let Plan { messages: windowed, state: next, .. } = window.plan(&messages, run, &state);
+            let WindowPlan { messages: windowed, state: next, .. } = window.plan(&messages, run, &state);
             prop_assert_eq!(broken_rule(&windowed), None, "{:#?}", windowed);
             let repeated = window.plan(&messages, run, &next);
             prop_assert_eq!(&repeated.messages, &windowed);

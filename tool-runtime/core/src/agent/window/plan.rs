@@ -14,7 +14,7 @@ use crate::models::history::with_all_results;
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Plan<'m> {
+pub struct WindowPlan<'m> {
     /// The messages to send; borrowed if they are the whole conversation.
     pub messages: Cow<'m, [Message]>,
     /// The state from which the next plan starts.
@@ -35,7 +35,12 @@ impl Window {
     /// conversation and state give the same plan, and so does the state that the plan returns.
     ///
     /// If calls lack results or results lack calls, the conversation is normalized first.
-    pub fn plan<'m>(&self, messages: &'m [Message], run: usize, state: &WindowState) -> Plan<'m> {
+    pub fn plan<'m>(
+        &self,
+        messages: &'m [Message],
+        run: usize,
+        state: &WindowState,
+    ) -> WindowPlan<'m> {
         let messages_in_order = with_all_results(messages);
         let run = match &messages_in_order {
             Cow::Borrowed(_) => run,
@@ -61,7 +66,7 @@ impl Window {
         });
         let evicted = evicted.filter(|evicted| !evicted.messages.is_empty());
         let selected = visible.select(state.summary());
-        Plan { messages: selected.map_or(messages_in_order, Cow::Owned), state, evicted }
+        WindowPlan { messages: selected.map_or(messages_in_order, Cow::Owned), state, evicted }
     }
 
     /// Adds a summary of evicted messages to the state that their plan returned.

@@ -5,7 +5,7 @@ use std::error::Error;
 
 use async_trait::async_trait;
 
-use super::plan::Plan;
+use super::plan::WindowPlan;
 use super::{Window, WindowState};
 use crate::guard::{CatchPanic, Panic};
 use crate::message::Message;
@@ -152,7 +152,7 @@ impl Window {
                 (self.plan(messages, run, &with_summary), None)
             }
         };
-        let Plan { messages, state: planned, .. } = plan;
+        let WindowPlan { messages, state: planned, .. } = plan;
         *state = planned;
         (messages, summary_error)
     }

@@ -140,8 +140,10 @@ async fn conversation_continues_from_its_transcript() {
 #[tokio::test]
 async fn open_call_at_the_end_of_the_prompt_is_run_first() {
     let open = ToolCall::new("open", "echo", r#"{"text": "late"}"#);
-    let conversation =
-        vec![Message::user("Go"), Message::Assistant { parts: vec![AssistantPart::Call(open)] }];
+    let conversation = vec![
+        Message::user("Go"),
+        Message::Assistant { id: None, parts: vec![AssistantPart::Call(open)] },
+    ];
     let model = ScriptedModel::new([ScriptedTurn::new(ChatReply::text("Ok")).expect_last("late")]);
     let answer = Agent::new(model, tools![echo]).run(conversation).await.unwrap();
     assert_complete(&answer.transcript);
@@ -150,7 +152,7 @@ async fn open_call_at_the_end_of_the_prompt_is_run_first() {
 #[tokio::test]
 async fn call_with_a_lost_result_is_indeterminate() {
     let open = |id: &str| AssistantPart::Call(ToolCall::new(id, "echo", r#"{"text": "x"}"#));
-    let assistant = || Message::Assistant { parts: vec![open("a"), open("a")] };
+    let assistant = || Message::Assistant { id: None, parts: vec![open("a"), open("a")] };
     for messages in [
         vec![assistant(), Message::user("Well?")],
         vec![assistant(), Message::Tool { results: vec![] }],
@@ -198,20 +200,21 @@ async fn events_are_in_order_and_survive_serialization() {
     let word = |value: &Value| value.as_str().unwrap().to_owned();
     let name = |event: &Value| word(&event["event"]);
     let names: Vec<_> = written.as_array().unwrap().iter().map(name).collect();
-    let turn = ["model.requested", "model.replied", "tool.started", "tool.finished"];
+    let turn =
+        ["model.requested", "model.replied", "tool.started", "tool.running", "tool.finished"];
     let (start, end) = (["run.started", "run.message_added"], ["run.finished"]);
     assert_eq!(names, [&start[..], &turn[..], &turn[..], &turn[..2], &end[..]].concat());
     // All events are of one run, with turns and times in order.
     assert!(output.iter().all(|event| event.origin.run == output[0].origin.run));
     assert!(output.is_sorted_by_key(|event| event.at));
     let turns: Vec<_> = output.iter().map(|event| event.origin.turn).collect();
-    assert_eq!(turns, [0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3]);
+    assert_eq!(turns, [0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3]);
     assert_eq!(serde_json::from_value::<Vec<Event>>(written).unwrap(), *output);
     let text = serde_json::to_string(&*output).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Event>>(&text).unwrap(), *output);
 
     // The model's invalid JSON is kept beside the repairs.
-    let execution = output[5].execution().unwrap();
+    let execution = output[6].execution().unwrap();
     assert_eq!(execution.call.arguments.to_text(), "```json\n{\"text\": \"a\"}\n```");
     assert!(execution.result.is_success() && !execution.fixes.is_empty());
 
@@ -281,7 +284,7 @@ async fn default_stream_emits_the_deltas_of_a_whole_reply() {
         .unwrap();
     assert_eq!(whole, reply);
     let arguments = |place, text| format!("{:?}", Delta::Arguments { index: place, text });
-    let call = |place| format!("{:?}", Delta::Call { index: place, name: "echo" });
+    let call = |place| format!("{:?}", Delta::Call { index: place, id: "", name: "echo" });
     assert_eq!(
         output,
         [
@@ -378,7 +381,7 @@ async fn every_model_receives_messages_that_providers_accept() {
         Agent::new(Recording(Arc::clone(&requested)), Tools::new()).model_hook(AddsMessages);
     agent.run("Hello").await.unwrap();
     let requested = requested.lock().unwrap();
-    let [Message::User { parts }] = requested.as_slice() else { panic!("{requested:?}") };
+    let [Message::User { parts, .. }] = requested.as_slice() else { panic!("{requested:?}") };
     let texts: Vec<_> = parts.iter().filter_map(|part| part.as_text()).collect();
     assert_eq!(texts.concat().lines().collect::<Vec<_>>(), ["Hello", "", "It is noon."]);
 }

@@ -127,9 +127,13 @@ impl AnswerValidator for IsFour {
     async fn validate(&self, answer: &str, _: &RunContext<'_>) -> Result<(), String> {
         if answer == "Four." { Ok(()) } else { Err("Answer with a number.".to_owned()) }
     }
+
+    fn holds_back_answers(&self) -> bool {
+        false
+    }
 }
 
-/// A reply that the agent rejects is streamed before it is rejected.
+/// A reply that the agent rejects may be streamed before it is rejected.
 #[tokio::test]
 async fn rejected_reply_is_discarded() {
     let model = ScriptedModel::new([ChatReply::text("No idea."), ChatReply::text("Four.")]);

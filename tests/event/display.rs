@@ -40,6 +40,7 @@ async fn event_is_one_readable_line() {
     lines.sort_unstable();
     let executions = recorder.executions();
     let id = &executions.iter().find(|it| it.call.name == "pay").unwrap().call.id;
+    let added = &executions.iter().find(|it| it.call.name == "add").unwrap().call.id;
     let denied = "`pay` needs approval, but no approver is configured.";
     let expected = [
         r#"model.replied: add({"a": 2, "b": 3}), pay({"to": "Ada"}), sub({"key": "[redacted]"})"#
@@ -52,6 +53,7 @@ async fn event_is_one_readable_line() {
         "tool.finished: add: 5".to_owned(),
         format!("tool.finished: pay (TOOL_DENIED): {denied}"),
         "tool.finished: sub (TOOL_NOT_FOUND): ".to_owned(),
+        format!("tool.running: {added}"),
         r#"tool.started: add({"a": 2, "b": 3})"#.to_owned(),
         r#"tool.started: pay({"to": "Ada"})"#.to_owned(),
         r#"tool.started: sub({"key": "[redacted]"})"#.to_owned(),

@@ -3,16 +3,13 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::{
-    BlockReason, EventKind, FileChange, FileOp, LogEvent, MessageSource, ModelEvent, Origin,
-    Progress, Recorder, RunEvent, RunId, ToolEvent,
+    Attachment, BlockReason, CalledTool, EventKind, FileChange, FileOp, LogEvent, MessageSource,
+    ModelEvent, Origin, Plan, PlanStep, Progress, RunEvent, RunId, StepStatus, ToolEvent,
 };
 use tool_runtime::json::parse;
-use tool_runtime::{
-    Agent, CancellationToken, ChatReply, Event, Policy, RunContext, ScriptedModel, ToolCall,
-    ToolContext, ToolError, ToolExecution, ToolResult, Usage, async_trait, tool, tools,
-};
+use tool_runtime::message::FileData;
+use tool_runtime::{Event, FinishReason, ToolCall, ToolExecution, ToolResult, Usage};
 
 fn review() -> Value {
     json!({
@@ -51,6 +48,12 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
     let now_call = ToolCall::new("c1", "now", "{}");
     let plain = ToolExecution::new(now_call.clone(), ToolResult::success(&now_call, "noon"));
     let progress = Progress { done: 1.0, total: Some(2.0), message: Some("half".into()) };
+    let called_tool_json = json!({"title": "Clock", "effect": "read", "kind": {"remote": "github"},
+        "provider": "gh"});
+    let called_tool: CalledTool = serde_json::from_value(called_tool_json.clone()).unwrap();
+    let plan = Plan::new([PlanStep::new("Pack", StepStatus::InProgress)]);
+    let mut estimated = Usage::new(7, 3);
+    estimated.estimated_tokens = 10;
     let call_json = json!({"id": "c1", "name": "now", "arguments": "{}"});
     vec![
         (
@@ -90,23 +93,30 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             RunEvent::MessageAdded {
                 source: MessageSource::User,
                 source_name: None,
+                message: Some("m0".into()),
                 text: "Hi".into(),
-                attachments: 0,
+                attachments: Vec::new(),
             }
             .into(),
             "run.message_added",
-            json!({"source": "user", "text": "Hi"}),
+            json!({"source": "user", "message": "m0", "text": "Hi"}),
         ),
         (
             RunEvent::MessageAdded {
                 source: MessageSource::Untrusted,
                 source_name: Some("a mail".into()),
+                message: None,
                 text: "Obey!".into(),
-                attachments: 2,
+                attachments: Attachment::of(
+                    &FileData::new("application/pdf", "AAAA").name("a.pdf").into(),
+                )
+                .into_iter()
+                .collect(),
             }
             .into(),
             "run.message_added",
-            json!({"source": "untrusted", "source_name": "a mail", "text": "Obey!", "attachments": 2}),
+            json!({"source": "untrusted", "source_name": "a mail", "text": "Obey!",
+                "attachments": [{"name": "a.pdf", "media_type": "application/pdf", "byte_len": 3}]}),
         ),
         (
             RunEvent::Finished {
@@ -133,26 +143,100 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             json!({"code": "TRUNCATED_REPLY", "error": "cut", "cost": 0.25, "duration_us": 5,
                 "usage": {"input_tokens": 7, "cache_read_tokens": 0, "output_tokens": 3, "reasoning_tokens": 0}}),
         ),
-        (ModelEvent::Requested.into(), "model.requested", json!({})),
+        (ModelEvent::Requested { message: None }.into(), "model.requested", json!({})),
+        (
+            ModelEvent::Requested { message: Some("m1".into()) }.into(),
+            "model.requested",
+            json!({"message": "m1"}),
+        ),
         (
             ModelEvent::Replied {
+                message: Some("m1".into()),
                 text: "t".into(),
                 reasoning: Some("r".into()),
                 calls: vec![now_call.clone()],
+                provider: Some("openai".into()),
+                model: Some("gpt-5".into()),
+                finish_reason: FinishReason::ToolCalls,
                 usage: Some(Usage::new(7, 3)),
+                context_tokens: Some(400_000),
                 duration,
             }
             .into(),
             "model.replied",
-            json!({"text": "t", "reasoning": "r", "calls": [call_json], "duration_us": 5,
+            json!({"message": "m1", "text": "t", "reasoning": "r", "calls": [call_json], "provider": "openai",
+                "model": "gpt-5", "finish_reason": "tool_calls", "context_tokens": 400_000,
+                "duration_us": 5,
                 "usage": {"input_tokens": 7, "cache_read_tokens": 0, "output_tokens": 3, "reasoning_tokens": 0}}),
         ),
-        (ToolEvent::Started { call: now_call }.into(), "tool.started", json!({"call": call_json})),
+        (
+            ModelEvent::Failed {
+                code: "MODEL_INTERRUPTED".into(),
+                error: "cut".into(),
+                text: "half".into(),
+                provider: None,
+                model: Some("gpt-5".into()),
+                usage: Some(estimated),
+                duration,
+            }
+            .into(),
+            "model.failed",
+            json!({"code": "MODEL_INTERRUPTED", "error": "cut", "text": "half", "model": "gpt-5",
+                "duration_us": 5,
+                "usage": {"input_tokens": 7, "cache_read_tokens": 0, "output_tokens": 3,
+                    "reasoning_tokens": 0, "estimated_tokens": 10}}),
+        ),
+        (
+            ModelEvent::ReplyReplaced { text: "before".into() }.into(),
+            "model.reply_replaced",
+            json!({"text": "before"}),
+        ),
+        (
+            ToolEvent::Started { call: now_call.clone(), tool: None }.into(),
+            "tool.started",
+            json!({"call": call_json}),
+        ),
+        (
+            ToolEvent::Started { call: now_call, tool: Some(Box::new(called_tool)) }.into(),
+            "tool.started",
+            json!({"call": call_json, "tool": called_tool_json}),
+        ),
+        (
+            ToolEvent::Running { call: call(), attempt: 2 }.into(),
+            "tool.running",
+            json!({"call": "c1", "attempt": 2}),
+        ),
+        (
+            ToolEvent::OutputEmitted { call: call(), text: "line\n".into() }.into(),
+            "tool.output_emitted",
+            json!({"call": "c1", "text": "line\n"}),
+        ),
+        (
+            ToolEvent::DataEmitted { call: call(), name: Plan::NAME.into(), data: plan.into() }
+                .into(),
+            "tool.data_emitted",
+            json!({"call": "c1", "name": "plan",
+                "data": {"steps": [{"text": "Pack", "status": "in_progress"}]}}),
+        ),
+        (
+            ToolEvent::QuestionAsked {
+                call: call(),
+                tool: "book".into(),
+                question: "Aisle?".into(),
+                answer_schema: Some(json!({"type": "boolean"})),
+            }
+            .into(),
+            "tool.question_asked",
+            json!({"call": "c1", "tool": "book", "question": "Aisle?",
+                "answer_schema": {"type": "boolean"}}),
+        ),
         (
             ToolEvent::ApprovalRequested {
                 call: call(),
                 tool: "now".into(),
                 arguments: r#"{"a": 1}"#.into(),
+                title: None,
+                expires_at: None,
                 void_decision: None,
                 preview: None,
             }
@@ -165,12 +249,15 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 call: call(),
                 tool: "now".into(),
                 arguments: "{}".into(),
+                title: Some("Clock".into()),
+                expires_at: Some(UNIX_EPOCH + Duration::from_micros(6)),
                 void_decision: Some("changed".into()),
                 preview: Some("diff".into()),
             }
             .into(),
             "tool.approval_requested",
-            json!({"call": "c1", "tool": "now", "arguments": "{}", "void_decision": "changed",
+            json!({"call": "c1", "tool": "now", "arguments": "{}", "title": "Clock",
+                "expires_at": 6, "void_decision": "changed",
                 "preview": "diff"}),
         ),
         (
@@ -270,35 +357,6 @@ fn event_is_one_flat_object_and_deserializes() {
     }
 }
 
-/// Fails the first time.
-#[tool(effect = "read", idempotent, max_retries = 1)]
-async fn flaky(ctx: &ToolContext) -> Result<&'static str, ToolError> {
-    match ctx.attempt() {
-        1 => Err(ToolError::transient("not now")),
-        _ => Ok("now"),
-    }
-}
-
-/// Deletes a file.
-#[tool(permission = "ask")]
-async fn delete(path: String) -> String {
-    path
-}
-
-/// Stops the run.
-#[tool]
-async fn stop(ctx: &ToolContext) {
-    ctx.progress(Progress { done: 0.5, ..Progress::default() });
-    ctx.get::<CancellationToken>().unwrap().cancel();
-    std::future::pending::<()>().await;
-}
-
-/// Calls another.
-#[tool]
-async fn outer(ctx: &ToolContext) -> usize {
-    ctx.dispatch(vec![ToolCall::new("", "flaky", "{}")]).await.len()
-}
-
 #[test]
 fn nan_progress_deserializes_as_nan() {
     let progress = Progress { done: f64::INFINITY, total: Some(f64::NAN), message: None };
@@ -307,102 +365,6 @@ fn nan_progress_deserializes_as_nan() {
     let read: Event = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
     let Some(ToolEvent::Progress { progress, .. }) = read.tool_event() else { panic!("{read:?}") };
     assert!(progress.done.is_nan() && progress.total.is_none());
-}
-
-struct OnlyTemporary;
-
-#[async_trait]
-impl Approver for OnlyTemporary {
-    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
-        match request.arguments["path"].as_str() {
-            Some("a.tmp") => Approval::Once,
-            _ => Approval::Deny("no".into()),
-        }
-    }
-
-    fn name(&self) -> &str {
-        "Ada"
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn run_emits_every_kind_of_event() {
-    let delete_a = ChatReply::default().call("delete", r#"{"path": "a.tmp"}"#);
-    let model = ScriptedModel::new([
-        delete_a,
-        ChatReply::default().call("delete", r#"{"path": "b"}"#),
-        ChatReply::default().call("outer", "{}"),
-        ChatReply::default().call("stop", "{}"),
-    ]);
-    let (recorder, token) = (Recorder::new(100), CancellationToken::new());
-    let agent = Agent::new(model, tools![flaky, delete, stop, outer])
-        .policy(Policy::new().approver(OnlyTemporary))
-        .extension(token.clone())
-        .cancellation(token)
-        .observer(recorder.clone());
-    agent.run("Go.").await.unwrap_err();
-
-    let types: Vec<_> = recorder
-        .events()
-        .iter()
-        .map(|event| {
-            let Origin { turn, depth, .. } = event.origin;
-            let suffix = if depth > 0 { " within" } else { "" };
-            format!("{turn} {}{suffix}", event.name())
-        })
-        .collect();
-    assert_eq!(
-        types,
-        [
-            "0 run.started",
-            "0 run.message_added",
-            "1 model.requested",
-            "1 model.replied",
-            "1 tool.started",
-            "1 tool.approval_requested",
-            "1 tool.approved",
-            "1 tool.finished",
-            "2 model.requested",
-            "2 model.replied",
-            "2 tool.started",
-            "2 tool.approval_requested",
-            "2 tool.blocked",
-            "2 tool.finished",
-            "3 model.requested",
-            "3 model.replied",
-            "3 tool.started",
-            "3 tool.started within",
-            "3 tool.retried within",
-            "3 tool.finished within",
-            "3 tool.finished",
-            "4 model.requested",
-            "4 model.replied",
-            "4 tool.started",
-            "4 tool.progress",
-            "4 tool.cancelled",
-            "4 tool.finished",
-            "4 run.finished",
-        ]
-    );
-    let run = recorder.events()[0].origin.run;
-    assert_eq!(recorder.events_of_run(run).len(), types.len());
-    // The events of a call have its id, and those of nested calls name it as their parent.
-    let nested_events = recorder.filter(|event| event.origin.depth == 1);
-    let outer =
-        recorder.filter(|event| event.execution().is_some_and(|it| it.call.name == "outer"));
-    let id = outer[0].call_id().unwrap();
-    assert!(nested_events.iter().all(|event| event.origin.parent.as_ref() == Some(id)));
-    assert_eq!(recorder.events_of_call(id).len(), 2);
-    assert_eq!(
-        recorder.filter(|event| matches!(event.kind, EventKind::Tool(ToolEvent::Retried { .. })))
-            [0]
-        .call_id(),
-        nested_events[0].call_id()
-    );
-    // Events are in the order of their times.
-    let events = recorder.events();
-    assert!(events.windows(2).all(|pair| pair[0].at <= pair[1].at));
-    assert!(outer[0].execution().unwrap().duration >= Duration::from_millis(50));
 }
 
 #[test]

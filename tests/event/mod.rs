@@ -5,9 +5,11 @@ mod display;
 mod effects;
 mod json;
 mod observers;
+mod order;
 mod secret_digits;
 mod secrets;
 mod streams;
+mod tool_facts;
 mod unregistered;
 
 use tool_runtime::{Dispatcher, Registry, Tools};

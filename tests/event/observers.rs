@@ -22,7 +22,7 @@ async fn run(observer: impl Observer + 'static) -> Answer {
     Agent::new(model, tools![now]).observer(observer).run("When?").await.unwrap()
 }
 
-const EVENTS: u64 = 9;
+const EVENTS: u64 = 10;
 
 /// An event with a unique number.
 fn numbered(turn: u32) -> Event {
@@ -272,7 +272,7 @@ fn failed_writes_are_reported_as_dropped_events() {
     let large = |turn| {
         let mut event = numbered(turn);
         let call = tool_runtime::ToolCall::new("c", "t", "x".repeat(20_000));
-        event.kind = ToolEvent::Started { call }.into();
+        event.kind = ToolEvent::Started { call, tool: None }.into();
         event
     };
     log.observe(&large(1));

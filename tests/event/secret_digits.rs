@@ -24,7 +24,7 @@ async fn call_with_a_secret_keeps_its_digits_and_the_order_of_its_members() {
         let executions = dispatcher.dispatch(vec![ToolCall::new("1", "transfer", arguments)]).await;
         let events = recorder.events();
         let calls = events.iter().filter_map(|event| match event.tool_event()? {
-            ToolEvent::Started { call } => Some(call.arguments.to_text().into_owned()),
+            ToolEvent::Started { call, .. } => Some(call.arguments.to_text().into_owned()),
             ToolEvent::Finished(execution) => {
                 assert_eq!(execution.decoded_arguments.as_deref(), decoded);
                 Some(execution.call.arguments.to_text().into_owned())

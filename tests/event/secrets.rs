@@ -65,7 +65,9 @@ async fn event_and_result(name: &str, arguments: &str) -> (String, String) {
     let dispatcher = dispatcher(tools![enter, unlock]).observer(recorder.clone());
     let executions = dispatcher.dispatch(vec![ToolCall::new("1", name, arguments)]).await;
     let events = recorder.events();
-    let Some(ToolEvent::Started { call }) = events[0].tool_event() else { panic!("{events:?}") };
+    let Some(ToolEvent::Started { call, .. }) = events[0].tool_event() else {
+        panic!("{events:?}")
+    };
     // The execution has the call as the model sent it.
     assert_eq!(executions[0].call.arguments.to_text(), arguments);
     (call.arguments.to_text().into_owned(), executions[0].result.text.clone())
@@ -223,7 +225,7 @@ async fn transcript_keeps_arguments_and_redacts_results() {
         .observer(recorder.clone());
     let answer = agent.run("Enter.").await.unwrap();
 
-    let Message::Assistant { parts } = &answer.transcript[1] else { panic!() };
+    let Message::Assistant { parts, .. } = &answer.transcript[1] else { panic!() };
     let call = parts.iter().find_map(|part| match part {
         AssistantPart::Call(call) => Some(call),
         _ => None,
@@ -415,7 +417,7 @@ async fn tool_registered_during_a_run_has_its_secrets_redacted() {
     let started =
         recorder.filter(|event| matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. })));
     let started_arguments = |event: &tool_runtime::Event| match event.tool_event() {
-        Some(ToolEvent::Started { call }) => call.arguments.to_text().into_owned(),
+        Some(ToolEvent::Started { call, .. }) => call.arguments.to_text().into_owned(),
         _ => unreachable!(),
     };
     let arguments: Vec<_> = started.iter().skip(2).map(started_arguments).collect();

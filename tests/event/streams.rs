@@ -83,7 +83,7 @@ async fn streamed_pieces_are_redacted_like_events() {
             match item {
                 StreamItem::Text(more) => text += &more,
                 StreamItem::Reasoning(more) => reasoning += &more,
-                StreamItem::Call { index, name } => {
+                StreamItem::Call { index, name, .. } => {
                     calls.insert(index, (name, String::new()));
                 }
                 StreamItem::Arguments { index, text } => calls.get_mut(&index).unwrap().1 += &text,

@@ -100,8 +100,8 @@ fn message(thoughts: &'static [fn() -> Reasoning]) -> impl Strategy<Value = Mess
     ];
     prop_oneof![
         text().prop_map(|text| Message::System { text }),
-        prop::collection::vec(user_part, 0..3).prop_map(|parts| Message::User { parts }),
-        prop::collection::vec(part, 0..4).prop_map(|parts| Message::Assistant { parts }),
+        prop::collection::vec(user_part, 0..3).prop_map(|parts| Message::User { id: None, parts }),
+        prop::collection::vec(part, 0..4).prop_map(|parts| Message::Assistant { id: None, parts }),
         prop::collection::vec(result(), 0..4).prop_map(|results| Message::Tool { results }),
     ]
 }

@@ -8,6 +8,8 @@ pub struct Collected {
     pub reasoning: String,
     /// Name and arguments of each call.
     pub calls: Vec<[String; 2]>,
+    /// The ids with which the calls started.
+    pub ids: Vec<String>,
 }
 
 pub async fn streamed(model: &dyn ChatModel) -> (Result<ChatReply, ModelError>, Collected) {
@@ -17,15 +19,24 @@ pub async fn streamed(model: &dyn ChatModel) -> (Result<ChatReply, ModelError>, 
         .stream(ChatRequest::new(&messages), &mut |delta| match delta {
             Delta::Text(text) => collected.text += text,
             Delta::Reasoning(text) => collected.reasoning += text,
-            Delta::Call { index: place, name } => {
+            Delta::Call { index: place, id, name } => {
                 assert!(place <= collected.calls.len());
                 collected.calls.truncate(place);
+                collected.ids.truncate(place);
+                collected.ids.push(id.to_owned());
                 collected.calls.push([name.to_owned(), String::new()]);
             }
             Delta::Arguments { index: place, text } => collected.calls[place][1] += text,
             other => panic!("{other:?}"),
         })
         .await;
+    if let Ok(reply) = &reply {
+        let mut ids: Vec<_> = reply.calls().map(|call| call.id.as_str()).collect();
+        let mut started: Vec<_> = collected.ids.iter().map(String::as_str).collect();
+        ids.sort_unstable();
+        started.sort_unstable();
+        assert_eq!(started, ids, "a call starts with its id");
+    }
     (reply, collected)
 }
 

@@ -134,7 +134,7 @@ const SHORT_NAME_WORDS: usize = 3;
 /// Declarations that keep their name: it is serialized, read from an API, or `then` of an answer.
 const EXEMPT: [(&str, &str); 4] = [
     ("tool-runtime/core/src/agent/outcome/answer.rs", "then"),
-    ("tool-runtime/core/src/event/tool.rs", "done"),
+    ("tool-runtime/core/src/event/tool/mod.rs", "done"),
     ("tool-runtime/providers/src/ollama/decode.rs", "done"),
     ("tool-runtime/report/src/terminal/screen.rs", "done"),
 ];

@@ -24,14 +24,16 @@ const TIMES: [&str; 11] = [
 ];
 
 /// Numbers that are no limits: data, the page of a query, and integers that carry their unit.
-const NUMBERS: [&str; 12] = [
+const NUMBERS: [&str; 14] = [
     "at_revision",
     "bytes_after",
     "bytes_before",
+    "context_tokens",
     "epoch",
     "limit",
     "pid",
     "rate_limit",
+    "server",
     "size",
     "status",
     "timeout_millis",

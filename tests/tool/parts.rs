@@ -160,7 +160,7 @@ proptest! {
         let mut result = ToolResult::success(&ToolCall::new("c", "t", "{}"), text);
         result.parts = parts.clone();
         result.structured = structured.map(|number| json!([number, { "a": number }]));
-        let messages = [Message::Tool { results: vec![result.clone()] }, Message::User { parts }];
+        let messages = [Message::Tool { results: vec![result.clone()] }, Message::User { id: None, parts }];
         let json = serde_json::to_string(&messages).unwrap();
         prop_assert_eq!(&serde_json::from_str::<Vec<Message>>(&json).unwrap()[..], &messages);
         let value = serde_json::to_value(&messages).unwrap();

@@ -271,9 +271,9 @@ async fn panicking_observer_is_ignored() {
         .on_tool_result(|_| panic!("on purpose"))
         .on_event(move |_| _ = counter.fetch_add(1, Ordering::Relaxed));
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
-    // The run, two model requests and two calls each emit a start and an end. The prompt is one
-    // more.
-    assert_eq!(count.load(Ordering::Relaxed), 11);
+    // The run, two model requests and two calls each emit a start and an end. The prompt and
+    // the attempt of the valid call are two more.
+    assert_eq!(count.load(Ordering::Relaxed), 13);
 }
 
 /// Tool that reports when it starts and when its future is dropped. It never returns.

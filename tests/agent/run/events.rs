@@ -7,10 +7,14 @@ use super::*;
 /// Returns the added messages, as `turn source [origin] text`.
 fn added_messages(recorder: &Recorder) -> Vec<String> {
     let events = recorder.events().into_iter().filter_map(|event| match event.kind {
-        EventKind::Run(RunEvent::MessageAdded { source, source_name, text, attachments }) => {
+        EventKind::Run(RunEvent::MessageAdded {
+            source, source_name, text, attachments, ..
+        }) => {
             let name = source_name.map(|name| format!(" [{name}]")).unwrap_or_default();
-            let attachments =
-                if attachments > 0 { format!(" +{attachments}") } else { String::new() };
+            let attachments = match attachments.len() {
+                0 => String::new(),
+                count => format!(" +{count}"),
+            };
             Some(format!("{} {source:?}{name} {text}{attachments}", event.origin.turn))
         }
         _ => None,
@@ -278,7 +282,7 @@ async fn call_id_is_the_same_in_reply_events_results_and_next_request() {
     for event in recorder.events() {
         let ids = match &event.kind {
             EventKind::Model(ModelEvent::Replied { calls, .. }) => calls.iter().collect(),
-            EventKind::Tool(ToolEvent::Started { call }) => vec![call],
+            EventKind::Tool(ToolEvent::Started { call, .. }) => vec![call],
             EventKind::Tool(ToolEvent::Finished(execution)) => vec![&execution.call],
             _ => continue,
         };

@@ -191,7 +191,7 @@ fn with_run_events(agent: Agent) -> (Agent, RunEvents) {
             EventKind::Run(RunEvent::Finished { error, .. }) => {
                 of_run.push(format!("finished {}", error.clone().unwrap_or_default()));
             }
-            EventKind::Model(ModelEvent::Requested) => turns.push(event.origin.turn),
+            EventKind::Model(ModelEvent::Requested { .. }) => turns.push(event.origin.turn),
             _ => {}
         }
     });
@@ -253,7 +253,7 @@ async fn value_is_requested_only_if_there_is_a_message_to_answer() {
         assert_eq!(ada.value.age, 36);
     }
     // Open calls that cannot be run.
-    let open = Message::Assistant { parts: echo_call("hi").parts };
+    let open = Message::Assistant { id: None, parts: echo_call("hi").parts };
     let model = script([ChatReply::text("She is 36."), good()]);
     let messages = vec![Message::user("How old is Ada?"), open];
     let ada = Agent::new(model, Tools::new()).extract::<Person>(messages).await.unwrap();

@@ -4,6 +4,7 @@ mod context;
 mod events;
 mod extraction;
 mod limits;
+mod message_ids;
 mod previews;
 mod resuming;
 mod state;
@@ -73,9 +74,9 @@ impl ChatModel for Slow {
             deltas(Delta::Text(piece));
             tokio::task::yield_now().await;
         }
-        let message = Message::Assistant { parts: reply.parts.clone() };
+        let message = Message::Assistant { id: None, parts: reply.parts.clone() };
         for (place, call) in message.calls().enumerate() {
-            deltas(Delta::Call { index: place, name: &call.name });
+            deltas(Delta::Call { index: place, id: call.id.as_str(), name: &call.name });
             for text in pieces(&call.arguments.to_text(), self.1) {
                 deltas(Delta::Arguments { index: place, text });
             }

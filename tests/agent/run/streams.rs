@@ -15,7 +15,9 @@ async fn collect_stream(
     while let Some(piece) = stream.next().await {
         match piece {
             StreamItem::Text(text) => texts.last_mut().unwrap().push_str(&text),
-            StreamItem::Call { index: place, name } => _ = open.insert(place, format!("{name} ")),
+            StreamItem::Call { index: place, name, .. } => {
+                _ = open.insert(place, format!("{name} "))
+            }
             StreamItem::Arguments { index: place, text } => {
                 open.get_mut(&place).unwrap().push_str(&text)
             }
@@ -61,7 +63,7 @@ async fn scripted_model_streams_words_of_each_kind() {
         (pieces, streamed)
     };
     let [reasoning, text] = [StreamItem::Reasoning, StreamItem::Text];
-    let call = |index| StreamItem::Call { index, name: "echo".into() };
+    let call = |index| StreamItem::Call { index, id: "".into(), name: "echo".into() };
     let arguments = |index, text: &str| StreamItem::Arguments { index, text: text.into() };
 
     let (pieces, streamed) = collect(ScriptedModel::new([reply.clone()]).stream_words()).await;
@@ -209,7 +211,7 @@ async fn text_call_is_streamed_as_soon_as_it_is_complete() {
     while let Some(piece) = stream.next().await {
         match piece {
             StreamItem::Text(text) => output.push_str(&text),
-            StreamItem::Call { index: place, name } => {
+            StreamItem::Call { index: place, name, .. } => {
                 output.push_str(&format!("[{place} {name} "))
             }
             StreamItem::Arguments { text, .. } => output.push_str(&format!("{text}]")),

@@ -416,7 +416,7 @@ async fn session_accepts_images() {
     let picture =
         ContentPart::Image(Image { media_type: "image/png".into(), base64: "AA==".into() });
     let text = ContentPart::Text { text: "What is this?".into() };
-    let question = Message::User { parts: vec![text, picture] };
+    let question = Message::User { id: None, parts: vec![text, picture] };
     session.run(question.clone()).await.unwrap();
     let answer = session.run(Prompt::from("Which colour?")).await.unwrap();
     assert_eq!((&answer.transcript[0], answer.transcript.len()), (&question, 4));

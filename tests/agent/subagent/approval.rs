@@ -1,5 +1,6 @@
 //! Runs that pause for decisions on calls of nested runs, and resume from there.
 
+use tool_runtime::agent::PendingCallError;
 use tool_runtime::event::RunId;
 use tool_runtime::{
     CancellationToken, Dispatcher, EffectRecord, Policy, Registry, RunContext, ToolOutput,
@@ -343,4 +344,26 @@ async fn suspended_call_of_a_stopped_run_is_not_reported_as_never_run() {
     assert!(matches!(stopped.reason, StopReason::Cancelled), "{stopped}");
     let output = &results(&stopped.transcript[2])[0];
     assert_eq!(output.error.as_deref(), Some("TOOL_INDETERMINATE"));
+}
+
+#[tokio::test]
+async fn nested_calls_are_listed_and_decided_by_the_id_of_their_run() {
+    let paid = Paid::default();
+    let agent = chief(&paid);
+    let mut waiting = paused(agent.run("Pay Ada.").await.unwrap_err());
+    let [(run, pending)] = waiting.pending_all()[..] else { panic!("{waiting:?}") };
+    let call = pending.call.id.clone();
+    assert_eq!(pending.tool, "pay");
+    assert_ne!(run, waiting.run_id());
+    // The outer calls have the same id, but wait for their nested runs.
+    let outer = waiting.decide_at(waiting.run_id(), &call, Approval::Once, "Ada");
+    assert_eq!(outer, Err(PendingCallError::HasNestedRun(call.clone())));
+    let unknown = RunId::from(7);
+    let decided = waiting.decide_at(unknown, &call, Approval::Once, "Ada");
+    assert_eq!(decided, Err(PendingCallError::UnknownRun(unknown)));
+    let answered = waiting.answer_at(run, &call, "yes", "Ada");
+    assert_eq!(answered, Err(PendingCallError::NoQuestion(call.clone())));
+    waiting.decide_at(run, &call, Approval::Once, "Ada").unwrap();
+    agent.resume(waiting).finish().await.unwrap();
+    assert_eq!(paid.0.lock().unwrap().len(), 1);
 }

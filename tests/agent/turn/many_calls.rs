@@ -77,7 +77,7 @@ fn transcripts_with_lost_and_shuffled_results_are_repaired() {
         _ => format!("id_{n}"),
     });
     let parts: Vec<_> = ids.map(call).collect();
-    let reply = Message::Assistant { parts: parts.clone() };
+    let reply = Message::Assistant { id: None, parts: parts.clone() };
     let answered = parts.iter().rev().map(|part| {
         let AssistantPart::Call(call) = part else { panic!() };
         Message::Tool { results: vec![ToolResult::success(call, "ok")] }

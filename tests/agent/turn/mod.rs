@@ -45,7 +45,7 @@ fn step(turn: &Turn) -> &'static str {
 /// Returns a reply with calls of these ids.
 fn reply_with_calls(ids: &[&str]) -> Message {
     let call = |id: &&str| AssistantPart::Call(ToolCall::new(*id, "t", "{}"));
-    Message::Assistant { parts: ids.iter().map(call).collect() }
+    Message::Assistant { id: None, parts: ids.iter().map(call).collect() }
 }
 
 enum Input {

@@ -10,7 +10,7 @@ use tool_runtime::{AssistantPart, Message, ToolCall, ToolResult};
 fn call_and_result(id: &str, tokens: usize) -> [Message; 2] {
     let call = ToolCall::new(id, "t", "{}");
     let result = ToolResult::success(&call, "abcd".repeat(tokens));
-    let reply = Message::Assistant { parts: vec![AssistantPart::Call(call)] };
+    let reply = Message::Assistant { id: None, parts: vec![AssistantPart::Call(call)] };
     [reply, Message::Tool { results: vec![result] }]
 }
 

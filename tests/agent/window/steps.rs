@@ -16,6 +16,7 @@ fn tool_calls_of_earlier_runs_are_dropped() {
         vec![
             Message::user(format!("question-{id}")),
             Message::Assistant {
+                id: None,
                 parts: vec![
                     reasoning(),
                     text(&format!("first-{id}")),
@@ -23,9 +24,15 @@ fn tool_calls_of_earlier_runs_are_dropped() {
                 ],
             },
             result(id),
-            Message::Assistant { parts: vec![AssistantPart::Call(call(&format!("{id}2")))] },
+            Message::Assistant {
+                id: None,
+                parts: vec![AssistantPart::Call(call(&format!("{id}2")))],
+            },
             result(&format!("{id}2")),
-            Message::Assistant { parts: vec![reasoning(), text(&format!("answer-{id}"))] },
+            Message::Assistant {
+                id: None,
+                parts: vec![reasoning(), text(&format!("answer-{id}"))],
+            },
         ]
     };
     let messages = [vec![Message::system("orders")], run("a"), run("b")].concat();
@@ -37,7 +44,7 @@ fn tool_calls_of_earlier_runs_are_dropped() {
     );
     // Reasoning is dropped together with its call. Reasoning before an answer stays.
     let reasoning_parts = |message: &Message| match message {
-        Message::Assistant { parts } => {
+        Message::Assistant { parts, .. } => {
             parts.iter().filter(|part| matches!(part, AssistantPart::Reasoning(_))).count()
         }
         _ => 0,

@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::sync::{Barrier, Notify};
 use tool_runtime::event::{Observers, ToolEvent};
 use tool_runtime::{
-    Arguments, Availability, Dispatcher, Event, Registry, Tool, ToolCall, ToolContext,
+    Arguments, Availability, Dispatcher, Effect, Event, Registry, Tool, ToolCall, ToolContext,
     ToolDefinition, ToolError, ToolExecution, ToolOutput, Tools, async_trait, tool, tools,
 };
 
@@ -348,12 +348,15 @@ async fn observers_receive_events_and_their_panics_are_caught() {
     let events: Vec<_> = receiver.try_iter().collect();
     let tool_events: Vec<_> =
         events.iter().map(|event| event.tool_event().unwrap().clone()).collect();
-    let started = ToolEvent::Started { call: executions[0].call.clone() };
-    assert_eq!(tool_events, [started, ToolEvent::Finished(executions[0].clone())]);
+    let ToolEvent::Started { call, tool: Some(tool) } = &tool_events[0] else { panic!() };
+    assert_eq!((call, tool.effect), (&executions[0].call, Effect::None));
+    let running = ToolEvent::Running { call: call.id.clone(), attempt: 1 };
+    assert_eq!(tool_events[1..], [running, ToolEvent::Finished(executions[0].clone())]);
     assert!(!executions[0].fixes.is_empty());
     assert_eq!(executions[0].call.arguments.to_text(), "```\n{\"a\": 1, \"b\": 2}\n```");
-    let read: Event = serde_json::from_value(serde_json::to_value(&events[1]).unwrap()).unwrap();
-    assert_eq!(read, events[1]);
+    let last = &events[2];
+    let read: Event = serde_json::from_value(serde_json::to_value(last).unwrap()).unwrap();
+    assert_eq!(read, *last);
 }
 
 /// A kind of call and its expected result.

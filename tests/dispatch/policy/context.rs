@@ -111,10 +111,10 @@ async fn context_describes_the_call() {
     assert_eq!([&noted[1], &noted[3]], [&format!("{run}-1-call_1"); 2]);
 
     let tool: Vec<_> = events.iter().filter_map(Event::tool_event).collect();
-    assert!(matches!(tool[1], ToolEvent::Progress { progress, .. } if progress.done == 1.0));
-    assert!(matches!(tool[2], ToolEvent::Retried { attempt: 1, error, text, .. }
+    assert!(matches!(tool[2], ToolEvent::Progress { progress, .. } if progress.done == 1.0));
+    assert!(matches!(tool[3], ToolEvent::Retried { attempt: 1, error, text, .. }
             if error == "TOOL_TRANSIENT_FAILURE" && text == "once more: the line is busy"));
-    let ToolEvent::Finished(execution) = tool[4] else { panic!("{:?}", tool[4]) };
+    let ToolEvent::Finished(execution) = tool[6] else { panic!("{:?}", tool[6]) };
     // The effects of the first attempt are kept, though it failed.
     let written = |path: &str| FileChange::new(path, FileOp::Write).into();
     assert_eq!(execution.effects, [written("1"), written("2")]);

@@ -337,6 +337,7 @@ fn transcript_of_another_driver_is_rewritten() {
     let messages = [
         Message::user("When?"),
         Message::Assistant {
+            id: None,
             parts: std::iter::once(AssistantPart::Text { text: "I look.".into() })
                 .chain(calls.map(AssistantPart::Call))
                 .collect(),
@@ -357,7 +358,7 @@ fn transcript_of_another_driver_is_rewritten() {
         .collect();
     assert_eq!(sides, ['s', 'u', 'a', 'u', 'a', 'u'], "each side speaks once at a time");
     assert!(requests[2].text().contains(r#""thought": "I look.""#));
-    let Message::User { parts } = &requests[3] else { panic!() };
+    let Message::User { parts, .. } = &requests[3] else { panic!() };
     assert_eq!(parts[1], ContentPart::Image(image));
     assert!(
         requests[4].text().contains(r#""args": "{broken""#)

@@ -8,7 +8,7 @@ pub use crate::registry::into_registry::IntoRegistry;
 // The decisions of a run and of a window. A `Run` performs them; tests and benches look at each.
 pub use crate::agent::turn::step::{Outcome, Step};
 pub use crate::agent::window::count::estimate_tokens;
-pub use crate::agent::window::plan::Plan;
+pub use crate::agent::window::plan::WindowPlan;
 pub use crate::agent::window::state::WindowState;
 
 // The reader of calls in text: providers read what a server rejected; tests cut a text into pieces.
@@ -32,4 +32,4 @@ pub use tool_http::replace_private_file;
 
 // Clients of models share how a reply is emitted, and the error of one that was cut.
 pub use crate::errors::InterruptedError;
-pub use crate::models::delta::emit_reply;
+pub use crate::message::delta::emit_reply;

@@ -115,7 +115,7 @@ async fn outcome(text: &str, driver: impl Driver + 'static) -> Outcome {
 /// Returns true if the text of the call is the answer.
 fn is_answer(transcript: &[Message]) -> bool {
     match transcript.last() {
-        Some(Message::Assistant { parts }) => parts
+        Some(Message::Assistant { parts, .. }) => parts
             .iter()
             .any(|part| matches!(part, AssistantPart::Text { text } if text.contains("rm -rf"))),
         _ => false,

@@ -84,7 +84,7 @@ fn parts() -> Vec<(&'static str, ContentPart, Vec<Vec<String>>)> {
 fn with_results(call: &ToolCall, results: Vec<ToolResult>) -> Vec<Message> {
     vec![
         Message::user("text-of-user"),
-        Message::Assistant { parts: vec![AssistantPart::Call(call.clone())] },
+        Message::Assistant { id: None, parts: vec![AssistantPart::Call(call.clone())] },
         Message::Tool { results },
     ]
 }
@@ -118,6 +118,7 @@ pub(super) fn samples() -> Vec<Sample> {
             vec![
                 user(),
                 Message::Assistant {
+                    id: None,
                     parts: vec![
                         AssistantPart::Reasoning(Reasoning::new("another", "Hm", json!({}))),
                         text("text-beside-reasoning"),
@@ -158,6 +159,7 @@ pub(super) fn samples() -> Vec<Sample> {
         vec![
             user(),
             Message::Assistant {
+                id: None,
                 parts: [text("text-beside-calls")].into_iter().chain(two).collect(),
             },
             results,
@@ -168,7 +170,7 @@ pub(super) fn samples() -> Vec<Sample> {
         let parts = vec![ContentPart::text("text-beside"), part.clone()];
         let mut of_user = Sample::new(
             format!("{kind} of the user"),
-            vec![Message::User { parts }],
+            vec![Message::User { id: None, parts }],
             &["text-beside"],
         );
         of_user.marks.extend(marks.clone());

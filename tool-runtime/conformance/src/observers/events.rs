@@ -4,10 +4,11 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Map, json};
 use tool_core::event::{
-    BlockReason, EventKind, LogEvent, MessageSource, ModelEvent, Origin, Progress, RunEvent,
-    ToolEvent, UnmatchedRule,
+    Attachment, BlockReason, EventKind, LogEvent, MessageSource, ModelEvent, Origin, Progress,
+    RunEvent, ToolEvent, UnmatchedRule,
 };
-use tool_core::{Event, ToolCall, ToolExecution, ToolResult, Usage};
+use tool_core::message::FileData;
+use tool_core::{Event, FinishReason, ToolCall, ToolExecution, ToolResult, Usage};
 
 /// Returns an event of each kind, some with empty and some with unusual texts.
 pub(super) fn all() -> Vec<Event> {
@@ -45,36 +46,67 @@ fn kinds(text: &str) -> Vec<EventKind> {
         RunEvent::MessageAdded {
             source: MessageSource::User,
             source_name: Some(text()),
+            message: Some(text().into()),
             text: text(),
-            attachments: usize::MAX,
+            attachments: Attachment::of(&FileData::new(text(), "AAAA").name(text()).into())
+                .into_iter()
+                .collect(),
         }
         .into(),
         RunEvent::StateEvicted.into(),
         RunEvent::LeaseRenewalFailed { session: text(), error: text() }.into(),
         RunEvent::LeaseReleaseFailed { session: text(), error: text() }.into(),
-        ModelEvent::Requested.into(),
+        ModelEvent::Requested { message: Some(text().into()) }.into(),
         ModelEvent::Replied {
+            message: None,
             text: text(),
             reasoning: Some(text()),
             calls: vec![call.clone()],
+            provider: Some(text()),
+            model: Some(text()),
+            finish_reason: FinishReason::Length,
+            context_tokens: Some(u64::MAX),
             usage: Some(Usage::new(u64::MAX, 0)),
             duration,
         }
         .into(),
+        ModelEvent::Failed {
+            code: text(),
+            error: text(),
+            text: text(),
+            provider: Some(text()),
+            model: Some(text()),
+            usage: Some(Usage::new(0, u64::MAX)),
+            duration,
+        }
+        .into(),
+        ModelEvent::ReplyReplaced { text: text() }.into(),
         ModelEvent::SummaryFailed { reason: reason() }.into(),
         ModelEvent::HookWarning { reason: reason() }.into(),
         ModelEvent::ClientWarning { reason: reason() }.into(),
         ModelEvent::ExtractionFailed { text: text(), reason: reason(), attempt }.into(),
         ModelEvent::ValidationFailed { text: text(), reason: reason(), attempt }.into(),
-        ToolEvent::Started { call: call.clone() }.into(),
+        ToolEvent::Started { call: call.clone(), tool: None }.into(),
         ToolEvent::ApprovalRequested {
             call: id(),
             tool: text(),
             arguments: text(),
+            title: Some(text()),
+            expires_at: Some(UNIX_EPOCH + Duration::from_secs(1)),
             void_decision: Some(text()),
             preview: Some(text()),
         }
         .into(),
+        ToolEvent::QuestionAsked {
+            call: id(),
+            tool: text(),
+            question: text(),
+            answer_schema: Some(json!({ "type": text() })),
+        }
+        .into(),
+        ToolEvent::Running { call: id(), attempt }.into(),
+        ToolEvent::OutputEmitted { call: id(), text: text() }.into(),
+        ToolEvent::DataEmitted { call: id(), name: text(), data: json!([null, text()]) }.into(),
         ToolEvent::Approved { call: id(), approved_by: text() }.into(),
         ToolEvent::Blocked { call: id(), blocked_by: BlockReason::Approver, reason: reason() }
             .into(),

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use tool_core::Event;
-use tool_core::event::Observer;
+use tool_core::event::{Observer, Origin};
+use tool_core::{Delta, Event};
 
 use crate::Violation;
 use crate::checks::{Checks, Scheduling, Work, catch};
@@ -26,13 +26,16 @@ const EACH_KIND: &str = "an observer takes each kind of event, whatever its text
 const RETURNS: &str =
     "an observer returns soon, because the task that emits the event waits for it";
 const SHARED: &str = "an observer takes events of several threads at once";
+const EACH_DELTA: &str = "an observer of pieces takes each kind of piece, whatever its text is";
+const SAME_DELTAS: &str = "the answer of `receives_deltas` does not change";
 const ONLY_RUNNING: &str = "the answer of `only_running_calls` does not change";
 
 /// Checks that an observer takes each kind of event, from several threads at once.
 ///
 /// The checks cover that no event makes it panic, with empty, long and unusual texts; that it
-/// returns soon; and that [`only_running_calls`](Observer::only_running_calls) always returns the
-/// same value. Test what it does with the events in its own tests. `create` returns a new observer
+/// returns soon; that it takes the pieces of replies, if it receives them; and that
+/// [`only_running_calls`](Observer::only_running_calls) and
+/// [`receives_deltas`](Observer::receives_deltas) always return the same value. Test what it does with the events in its own tests. `create` returns a new observer
 /// each time.
 ///
 /// ```
@@ -60,6 +63,7 @@ where
     for event in events::all() {
         checks.run(async { check_event(create().await, event).await }).await;
     }
+    checks.run(async { check_deltas(&create().await) }).await;
     checks.run(async { check_threads(create().await).await }).await;
     checks.found()
 }
@@ -83,6 +87,26 @@ async fn check_event(observer: impl Observer + 'static, event: Event) -> Result<
     let (result, before, after) = observed.map_err(|_| panicked(String::new()))?;
     result.map_err(panicked)?;
     ensure_eq(ONLY_RUNNING, &after, &before)
+}
+
+/// Checks that an observer takes the pieces of replies, if it receives any.
+fn check_deltas(observer: &impl Observer) -> Result<(), Violation> {
+    let before = observer.receives_deltas();
+    for text in ["", "noon", "\u{202e}\u{0}\u{1f600}"] {
+        let pieces = [
+            Delta::Text(text),
+            Delta::Reasoning(text),
+            Delta::Call { index: usize::MAX, id: text, name: text },
+            Delta::Arguments { index: usize::MAX, text },
+        ];
+        for delta in pieces.into_iter().filter(|_| before) {
+            let observed = catch(|| observer.observe_delta(&Origin::default(), delta));
+            observed.map_err(|panic| {
+                Violation::new(EACH_DELTA, format!("a return from {delta:?}"), panic)
+            })?;
+        }
+    }
+    ensure_eq(SAME_DELTAS, &observer.receives_deltas(), &before)
 }
 
 async fn check_threads(observer: impl Observer + 'static) -> Result<(), Violation> {

@@ -54,9 +54,11 @@ pub(super) fn messages() -> Vec<Message> {
         Message::system(text),
         Message::user(""),
         Message::User {
+            id: Some(text.into()),
             parts: vec![ContentPart::Text { text: text.into() }, ContentPart::Image(image())],
         },
         Message::Assistant {
+            id: Some("".into()),
             parts: vec![
                 AssistantPart::Reasoning(reasoning),
                 AssistantPart::Text { text: text.into() },
@@ -68,7 +70,7 @@ pub(super) fn messages() -> Vec<Message> {
             results: vec![ToolResult::failure(&call, "TOOL_TIMEOUT", text), with_image],
         },
         Message::assistant(text),
-        Message::User { parts: Vec::new() },
+        Message::User { id: None, parts: Vec::new() },
     ]
 }
 
@@ -79,9 +81,13 @@ pub(super) async fn check_records(store: &dyn SessionStore) -> Result<(), Violat
     ensure_eq(RULE, &load("s").await?, &None)?;
     let mut all = messages();
     let state = "\0{\"\u{1f980}\"}'\\\n";
+    let ids = |messages: &[Message]| messages.iter().map(|it| it.id().cloned()).collect::<Vec<_>>();
     let write = SessionWrite::create().messages(0, &all).state(state);
     let first = store.save("s", write).await.map_err(failed(RULE))?;
     ensure_eq(RULE, &load("s").await?, &Some(SessionRecord::new(all.clone(), state, first)))?;
+    // Messages with other ids are equal, so their ids are compared apart.
+    let loaded = load("s").await?.unwrap_or_else(|| SessionRecord::new(Vec::new(), "", 0));
+    ensure_eq("a loaded message has the id of the saved one", &ids(&loaded.messages), &ids(&all))?;
     // Long ones, and many.
     let long = Message::user("\u{e9}x".repeat(400_000));
     let more: Vec<_> =

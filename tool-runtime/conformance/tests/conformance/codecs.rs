@@ -51,7 +51,7 @@ const OPTIONS: &str = "an option is sent or refused";
 fn retain(messages: &mut [Message], is_known: impl Fn(&ContentPart) -> bool) {
     for message in messages {
         match message {
-            Message::User { parts } => parts.retain(&is_known),
+            Message::User { parts, .. } => parts.retain(&is_known),
             Message::Tool { results } => {
                 results.iter_mut().for_each(|result| result.parts.retain(&is_known));
             }
@@ -63,7 +63,7 @@ fn retain(messages: &mut [Message], is_known: impl Fn(&ContentPart) -> bool) {
 /// Removes the parts of the assistant that a codec does not know.
 fn retain_of_assistant(messages: &mut [Message], is_known: impl Fn(&AssistantPart) -> bool) {
     for message in messages {
-        if let Message::Assistant { parts } = message {
+        if let Message::Assistant { parts, .. } = message {
             parts.retain(&is_known);
         }
     }

@@ -7,8 +7,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use tool_conformance::observers::check;
-use tool_runtime::Event;
-use tool_runtime::event::{Background, Channel, JsonLines, Observer, Recorder};
+use tool_runtime::event::{Background, Channel, JsonLines, Observer, Origin, Recorder};
+use tool_runtime::{Delta, Event};
 
 use crate::assert_found;
 
@@ -47,6 +47,37 @@ impl Observer for Changing {
     }
 }
 
+/// Takes pieces of text alone.
+struct OnlyText;
+
+impl Observer for OnlyText {
+    fn observe(&self, _: &Event) {}
+
+    fn receives_deltas(&self) -> bool {
+        true
+    }
+
+    fn observe_delta(&self, _: &Origin, delta: Delta<'_>) {
+        assert!(matches!(delta, Delta::Text(_)), "a text");
+    }
+}
+
+/// Receives pieces until the first one.
+#[derive(Default)]
+struct ChangingDeltas(AtomicBool);
+
+impl Observer for ChangingDeltas {
+    fn observe(&self, _: &Event) {}
+
+    fn receives_deltas(&self) -> bool {
+        !self.0.load(Ordering::Relaxed)
+    }
+
+    fn observe_delta(&self, _: &Origin, _: Delta<'_>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[tokio::test]
 async fn suite_finds_each_defect_of_an_observer() {
     let of_calls =
@@ -57,6 +88,10 @@ async fn suite_finds_each_defect_of_an_observer() {
     assert_found(&check(ascii).await, each_kind, "ASCII");
     let shared = "an observer takes events of several threads at once";
     assert_found(&check(|| async { Exclusive(Mutex::new(())) }).await, shared, "alone");
+    let each_delta = "an observer of pieces takes each kind of piece, whatever its text is";
+    assert_found(&check(|| async { OnlyText }).await, each_delta, "text");
+    let same_deltas = "the answer of `receives_deltas` does not change";
+    assert_found(&check(|| async { ChangingDeltas::default() }).await, same_deltas, "pieces");
     let same = "the answer of `only_running_calls` does not change";
     assert_found(&check(|| async { Changing::default() }).await, same, "changing");
 }

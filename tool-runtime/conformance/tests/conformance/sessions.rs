@@ -63,6 +63,7 @@ async fn each_fault_of_a_store_is_detected() {
         (Fault::FillsGaps, "a write that leaves a gap between messages is invalid"),
         (Fault::TakesCasesForOne, NAMES),
         (Fault::EndsNamesAtZero, NAMES),
+        (Fault::ForgetsIds, "a loaded message has the id of the saved one"),
         (Fault::CutsLongTexts, "a loaded record equals the saved one"),
         (Fault::ForgetsToDelete, "all sessions are listed, sorted by name"),
         (Fault::ListsUnsorted, "all sessions are listed, sorted by name"),

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::hook::{ReplyChanges, reply_changes};
 use super::window::Window;
 use super::{AnswerValidator, Limits, ModelHook, Prompt, RunState, Steering};
 use crate::dispatch::{Dispatch, Dispatcher};
 use crate::drivers::{Driver, Native};
+use crate::guard::catch_panic;
 use crate::models::{ChatModel, ChatOptions};
 use crate::registry::{Registry, RegistryError, Selector};
 
@@ -73,6 +75,16 @@ impl AgentConfig {
         let metadata = prompt.take_metadata();
         let turn = prompt.into_turn(self.system.as_deref()).with_limits(self.limits.clone());
         RunState::new(turn).with_metadata(metadata)
+    }
+
+    /// Whether replies are not streamed before the hooks, or the validators of the answer, have
+    /// seen them.
+    pub(super) fn holds_back_replies(&self) -> bool {
+        self.hooks.iter().any(|hook| reply_changes(hook.as_ref()) == ReplyChanges::Whole)
+            || self
+                .answer_validators
+                .iter()
+                .any(|validator| catch_panic(|| validator.holds_back_answers()).unwrap_or(true))
     }
 
     /// Returns whether the agent has tools. Tools that can't be registered count: the run reports

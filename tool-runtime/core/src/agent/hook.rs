@@ -5,8 +5,58 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 
 use crate::drivers::PreparedRequest;
+use crate::guard::catch_panic;
 use crate::models::ChatReply;
 use crate::tool::RunContext;
+
+/// The part of a reply that a [`ModelHook`] changes.
+///
+/// ```
+/// use tool_runtime::agent::{ModelHook, ReplyChanges, StreamItem};
+/// use tool_runtime::{Agent, ChatReply, RunContext, ScriptedModel, Tools, async_trait};
+///
+/// /// Replaces the name of a project, which may arrive in several pieces.
+/// struct Rename;
+///
+/// #[async_trait]
+/// impl ModelHook for Rename {
+///     fn reply_changes(&self) -> ReplyChanges {
+///         ReplyChanges::Pieces
+///     }
+///
+///     fn on_delta(&self, pending: &mut String, is_last: bool, _: &RunContext<'_>) -> String {
+///         // The last word may be incomplete.
+///         let end = if is_last { pending.len() } else { pending.rfind(' ').unwrap_or(0) };
+///         let rest = pending.split_off(end);
+///         std::mem::replace(pending, rest).replace("Orion", "the project")
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let model = ScriptedModel::new([ChatReply::text("We call Orion a success.")]);
+/// let mut stream = Agent::new(model, Tools::new()).model_hook(Rename).stream("How is it?");
+/// let mut text = String::new();
+/// while let Some(item) = stream.next().await {
+///     if let StreamItem::Text(piece) = item {
+///         text.push_str(&piece);
+///     }
+/// }
+/// assert_eq!(text, "We call the project a success.");
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReplyChanges {
+    /// The hook changes no reply. Replies are streamed as they arrive.
+    Nothing,
+    /// The text and the reasoning, piece by piece, by [`ModelHook::on_delta`]. What that returns is
+    /// streamed as it arrives.
+    Pieces,
+    /// All of it, by [`ModelHook::after_reply`]. Nothing of a reply is streamed before that.
+    #[default]
+    Whole,
+}
 
 /// Hook that sees each model request and each reply, and may change them or stop the run.
 ///
@@ -72,10 +122,33 @@ pub trait ModelHook: Send + Sync {
         ControlFlow::Continue(())
     }
 
+    /// Returns what the hook changes in replies, which decides when they are streamed.
+    ///
+    /// Default: [`ReplyChanges::Whole`], under which nothing of a reply is streamed before
+    /// [`after_reply`](Self::after_reply) has returned. A hook that changes no reply returns
+    /// [`ReplyChanges::Nothing`].
+    fn reply_changes(&self) -> ReplyChanges {
+        ReplyChanges::Whole
+    }
+
+    /// Takes what can be passed on out of `pending`, and returns it in changed form.
+    ///
+    /// Called if [`reply_changes`](Self::reply_changes) returns [`ReplyChanges::Pieces`]: for each
+    /// piece of a streamed text or reasoning, and for each complete text of a reply. `pending` is
+    /// the text that has arrived and was not taken. What the hook leaves in it comes first in the
+    /// next call, unless `is_last` is true: then the text is complete, and what is left of it is
+    /// removed. The default passes everything on.
+    fn on_delta(&self, pending: &mut String, is_last: bool, ctx: &RunContext<'_>) -> String {
+        let _ = (is_last, ctx);
+        std::mem::take(pending)
+    }
+
     /// Called after each reply of the model.
     ///
     /// Changes replace the reply in the transcript and for all further steps. The usage of the
-    /// original reply still counts.
+    /// original reply still counts. If the text was streamed before, because
+    /// [`reply_changes`](Self::reply_changes) says so, a change is reported by
+    /// [`ModelEvent::ReplyReplaced`](crate::event::ModelEvent::ReplyReplaced).
     async fn after_reply(
         &self,
         reply: &mut ChatReply,
@@ -84,4 +157,9 @@ pub trait ModelHook: Send + Sync {
         let _ = (reply, ctx);
         ControlFlow::Continue(())
     }
+}
+
+/// Returns what a hook changes in replies. A hook that panics may change anything.
+pub(super) fn reply_changes(hook: &dyn ModelHook) -> ReplyChanges {
+    catch_panic(|| hook.reply_changes()).unwrap_or_default()
 }

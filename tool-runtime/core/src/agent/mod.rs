@@ -46,7 +46,7 @@ pub use check::{CheckError, CheckProblem};
 pub use extract::answer_validator::AnswerValidator;
 pub use extract::{Extract, Extracted};
 pub(crate) use handle::Agent;
-pub use hook::ModelHook;
+pub use hook::{ModelHook, ReplyChanges};
 pub use limits::{Limits, Prices};
 pub use offered_tools::OfferedTools;
 pub use outcome::paused::Paused;

@@ -75,10 +75,12 @@ pub struct RunState {
 
 impl RunState {
     /// Creates the state of a run that has not started.
-    pub(super) fn new(turn: Turn) -> Self {
+    pub(super) fn new(mut turn: Turn) -> Self {
         let prompt_index = turn.transcript().len().saturating_sub(1);
+        let run = RunId::random();
+        turn.identify_messages(run);
         Self {
-            run: RunId::random(),
+            run,
             turn,
             metadata: Map::new(),
             rejected_answers: 0,

@@ -403,6 +403,6 @@ impl From<QueuedMessage> for RunEvent {
             Some(_) => MessageSource::Untrusted,
             None => MessageSource::Steering,
         };
-        Self::MessageAdded { source, source_name, text, attachments: 0 }
+        Self::MessageAdded { source, source_name, message: None, text, attachments: Vec::new() }
     }
 }

@@ -1,20 +1,20 @@
 //! A run as a stream of text, calls and events.
 //!
 //! The run is a future inside the stream. Polling the stream first returns what is in the channel,
-//! then polls the run, whose observer and delta sink write to the channel.
+//! then polls the run, of which an observer writes to the channel.
 
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::run::Run;
 use super::{Answer, Extract, Extracted, Stopped};
-use crate::event::Event;
+use crate::event::{Event, Observer, Origin, RunId};
 use crate::guard::BoxFuture;
-use crate::models::Delta;
+use crate::message::{CallId, Delta};
 
 /// A run as a stream of its text, calls and events, in the order in which they happen.
 ///
@@ -96,6 +96,8 @@ pub enum StreamItem {
     Call {
         /// The index of the call within its reply, from 0.
         index: usize,
+        /// The id of the call, as in its events and in the transcript.
+        id: CallId,
         /// The name of the tool.
         name: String,
     },
@@ -109,6 +111,13 @@ pub enum StreamItem {
     /// An event of the run or of a run nested in it, such as the
     /// [end](crate::event::ToolEvent::Finished) of a call.
     Event(Event),
+    /// A part of a reply in a run that is nested in this one: that of a sub-agent.
+    Nested {
+        /// The nested run, and the call that it serves.
+        origin: Origin,
+        /// The part: neither an event nor nested.
+        item: Box<Self>,
+    },
 }
 
 impl From<Delta<'_>> for StreamItem {
@@ -116,7 +125,9 @@ impl From<Delta<'_>> for StreamItem {
         match delta {
             Delta::Text(text) => Self::Text(text.into()),
             Delta::Reasoning(text) => Self::Reasoning(text.into()),
-            Delta::Call { index, name } => Self::Call { index, name: name.into() },
+            Delta::Call { index, id, name } => {
+                Self::Call { index, id: id.into(), name: name.into() }
+            }
             Delta::Arguments { index, text } => Self::Arguments { index, text: text.into() },
         }
     }
@@ -171,7 +182,7 @@ impl Run {
     /// while let Some(item) = stream.next().await {
     ///     match item {
     ///         StreamItem::Event(event) => {
-    ///             if event.kind == EventKind::Model(ModelEvent::Requested) {
+    ///             if matches!(event.kind, EventKind::Model(ModelEvent::Requested { .. })) {
     ///                 partial = json::Partial::new();
     ///             }
     ///         }
@@ -189,22 +200,46 @@ impl Run {
     }
 }
 
+/// Sends what a run emits to its stream.
+struct StreamSender {
+    run: RunId,
+    sender: UnboundedSender<StreamItem>,
+}
+
+impl StreamSender {
+    fn send(&self, item: StreamItem) {
+        // Fails only after the stream was dropped, and the run with it.
+        let _ = self.sender.send(item);
+    }
+}
+
+impl Observer for StreamSender {
+    fn observe(&self, event: &Event) {
+        // Not the end of a run that this one replaces: it would look like the end of this one.
+        if event.origin.run == self.run || event.origin.depth > 0 {
+            self.send(StreamItem::Event(event.clone()));
+        }
+    }
+
+    fn receives_deltas(&self) -> bool {
+        true
+    }
+
+    fn observe_delta(&self, origin: &Origin, delta: Delta<'_>) {
+        let item = StreamItem::from(delta);
+        self.send(if origin.run == self.run {
+            item
+        } else {
+            StreamItem::Nested { origin: origin.clone(), item: Box::new(item) }
+        });
+    }
+}
+
 impl<A> RunStream<A> {
     fn new(run: Run, drive: fn(Run) -> BoxFuture<'static, Result<A, Stopped>>) -> Self {
-        let (events, items) = unbounded_channel();
-        let deltas = events.clone();
+        let (sender, items) = unbounded_channel();
         let id = run.id();
-        let forward = move |event: &Event| {
-            // Not the end of a run that this one replaces: it would look like the end of this one.
-            let is_own = event.origin.run == id || event.origin.depth > 0;
-            // Sending fails only after the stream was dropped, and the run with it.
-            if is_own {
-                let _ = events.send(StreamItem::Event(event.clone()));
-            }
-        };
-        let run = run
-            .with_observer(forward)
-            .with_deltas(Box::new(move |delta| drop(deltas.send(delta.into()))));
+        let run = run.with_observer(StreamSender { run: id, sender });
         Self { run: RunFuture::Running(drive(run)), items }
     }
 

@@ -9,7 +9,7 @@ use super::policy::Policy;
 use super::state::DispatchState;
 use crate::dispatch::call::record::end_events;
 use crate::event::{Event, EventKind, Origin, RunId, ToolEvent, ToolExecution, UnmatchedRule};
-use crate::message::{CallId, ToolCall, ToolResult};
+use crate::message::{CallId, Delta, ToolCall, ToolResult};
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::tool::{Extensions, RunApproval, ToolDefinition};
 
@@ -76,6 +76,16 @@ impl Dispatcher {
         observers.emit(redactor, || Event::new(origin.clone(), clock.now(), kind()));
     }
 
+    /// Whether an observer needs the pieces of replies.
+    pub(crate) fn receives_deltas(&self) -> bool {
+        self.state.observers.receive_deltas()
+    }
+
+    /// Sends a piece of a reply, without secrets, to the observers that need it.
+    pub(crate) fn emit_delta(&self, origin: &Origin, delta: Delta<'_>) {
+        self.state.observers.emit_delta(origin, delta);
+    }
+
     /// Emits the end of a call that another dispatcher ran.
     pub(crate) fn emit_end(&self, origin: &Origin, execution: &ToolExecution) {
         if self.claim_end(origin.run, &execution.call.id) {
@@ -99,7 +109,7 @@ impl Dispatcher {
         if self.has_observers() {
             self.state.start_call(origin.run, &call.id);
         }
-        self.emit(origin, || ToolEvent::Started { call: call.clone() });
+        self.emit(origin, || ToolEvent::Started { call: call.clone(), tool: None });
     }
 
     /// Records that the results of all calls of the run so far are saved.

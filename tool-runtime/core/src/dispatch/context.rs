@@ -8,7 +8,7 @@ use super::state::DispatchState;
 use crate::dispatch::approval::approval_request::ApprovalRequest;
 use crate::dispatch::call::emitted_ends::CallEnd;
 use crate::dispatch::call::unknown_tool::ToolSuggestions;
-use crate::event::{BlockReason, RunId, ToolExecution};
+use crate::event::{BlockReason, RunId, ToolEvent, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::{Entry, Snapshot};
 use crate::tool::dispatch_contract::BatchScope;
@@ -114,6 +114,12 @@ impl BatchContext {
         let most = MAX_DEPTH - 1;
         let text = format!("Not run: calls of tools may be nested at most {most} levels deep.");
         Err((BlockReason::Depth, ToolError::new(ToolErrorKind::Denied, text)))
+    }
+
+    /// Returns the event of a call that starts.
+    pub(super) fn started_event(&self, call: &ToolCall) -> ToolEvent {
+        let tool = self.tools.entry(&call.name).map(|entry| Box::new(entry.called_tool()));
+        ToolEvent::Started { call: call.clone(), tool }
     }
 
     /// Returns the tool of a call that no part of the policy applies to: it runs once, without any

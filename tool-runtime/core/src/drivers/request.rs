@@ -70,8 +70,8 @@ impl PreparedRequest<'_> {
         let messages = self.messages.to_mut();
         let parts = error.reply.parts.clone();
         if !is_empty_reply(&parts) {
-            messages.push(Message::Assistant { parts });
+            messages.push(Message::Assistant { id: None, parts });
         }
-        push_user(messages, vec![ContentPart::Text { text: error.feedback.clone() }]);
+        push_user(messages, None, vec![ContentPart::Text { text: error.feedback.clone() }]);
     }
 }

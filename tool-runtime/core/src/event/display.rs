@@ -52,9 +52,11 @@ impl RunEvent {
 impl ModelEvent {
     fn subject(&self) -> String {
         match self {
-            Self::Requested => String::new(),
+            Self::Requested { .. } => String::new(),
             Self::Replied { calls, text, .. } if calls.is_empty() => text.clone(),
             Self::Replied { calls, .. } => calls.iter().map(call).collect::<Vec<_>>().join(", "),
+            Self::Failed { error, .. } => error.clone(),
+            Self::ReplyReplaced { text } => text.clone(),
             Self::SummaryFailed { reason, .. }
             | Self::HookWarning { reason, .. }
             | Self::ClientWarning { reason }
@@ -67,12 +69,17 @@ impl ModelEvent {
 impl ToolEvent {
     fn subject(&self) -> String {
         match self {
-            Self::Started { call: started } => call(started),
+            Self::Started { call: started, .. } => call(started),
             Self::ApprovalRequested { tool, arguments, .. } => format!("{tool}({arguments})"),
             Self::Approved { call, approved_by, .. } => format!("{call} by {approved_by}"),
             Self::Blocked { call, reason, .. } => format!("{call}: {reason}"),
             Self::Retried { call, text, delay, .. } => format!("{call} in {delay:.1?}: {text}"),
             Self::Progress { call, progress } => format!("{call}: {}", amount(progress)),
+            Self::QuestionAsked { call, question, .. } => format!("{call}: {question}"),
+            Self::Running { call, attempt: 1 } => call.to_string(),
+            Self::Running { call, attempt } => format!("{call}, attempt {attempt}"),
+            Self::OutputEmitted { call, text } => format!("{call}: {text}"),
+            Self::DataEmitted { call, name, .. } => format!("{call}: {name}"),
             Self::Cancelled { call } => call.to_string(),
             Self::Finished(execution) => {
                 let (name, result) = (&execution.call.name, &execution.result);

@@ -18,7 +18,8 @@ use crate::message::CallId;
 /// use tool_runtime::Event;
 /// use tool_runtime::event::{ModelEvent, Origin, RunId};
 ///
-/// let event = Event::new(Origin::new(RunId::from(1), 2), UNIX_EPOCH, ModelEvent::Requested);
+/// let requested = ModelEvent::Requested { message: None };
+/// let event = Event::new(Origin::new(RunId::from(1), 2), UNIX_EPOCH, requested);
 /// assert_eq!(event.name(), "model.requested");
 /// let json = serde_json::to_string(&event)?;
 /// assert!(json.ends_with(r#""turn":2,"at":0,"event":"model.requested"}"#));
@@ -59,7 +60,6 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "made to be looked at, one at a time")]
 pub enum EventKind {
     /// An event of a run as a whole.
     Run(RunEvent),
@@ -81,7 +81,7 @@ impl Event {
     /// use tool_runtime::event::{ModelEvent, Origin, RunId};
     ///
     /// let origin = Origin::new(RunId::from(1), 1);
-    /// let event = Event::new(origin, SystemTime::now(), ModelEvent::Requested);
+    /// let event = Event::new(origin, SystemTime::now(), ModelEvent::Requested { message: None });
     /// assert_eq!(event.name(), "model.requested");
     /// ```
     pub fn new(origin: Origin, at: SystemTime, kind: impl Into<EventKind>) -> Self {
@@ -99,8 +99,10 @@ impl Event {
             EventKind::Run(RunEvent::LeaseRenewalFailed { .. }) => "run.lease_renewal_failed",
             EventKind::Run(RunEvent::LeaseReleaseFailed { .. }) => "run.lease_release_failed",
             EventKind::Run(RunEvent::Finished { .. }) => "run.finished",
-            EventKind::Model(ModelEvent::Requested) => "model.requested",
+            EventKind::Model(ModelEvent::Requested { .. }) => "model.requested",
             EventKind::Model(ModelEvent::Replied { .. }) => "model.replied",
+            EventKind::Model(ModelEvent::Failed { .. }) => "model.failed",
+            EventKind::Model(ModelEvent::ReplyReplaced { .. }) => "model.reply_replaced",
             EventKind::Model(ModelEvent::SummaryFailed { .. }) => "model.summary_failed",
             EventKind::Model(ModelEvent::ClientWarning { .. }) => "model.client_warning",
             EventKind::Model(ModelEvent::HookWarning { .. }) => "model.hook_warning",
@@ -108,6 +110,10 @@ impl Event {
             EventKind::Model(ModelEvent::ValidationFailed { .. }) => "model.validation_failed",
             EventKind::Tool(ToolEvent::Started { .. }) => "tool.started",
             EventKind::Tool(ToolEvent::ApprovalRequested { .. }) => "tool.approval_requested",
+            EventKind::Tool(ToolEvent::QuestionAsked { .. }) => "tool.question_asked",
+            EventKind::Tool(ToolEvent::Running { .. }) => "tool.running",
+            EventKind::Tool(ToolEvent::OutputEmitted { .. }) => "tool.output_emitted",
+            EventKind::Tool(ToolEvent::DataEmitted { .. }) => "tool.data_emitted",
             EventKind::Tool(ToolEvent::Approved { .. }) => "tool.approved",
             EventKind::Tool(ToolEvent::Blocked { .. }) => "tool.blocked",
             EventKind::Tool(ToolEvent::Retried { .. }) => "tool.retried",
@@ -137,13 +143,17 @@ impl Event {
     /// Returns the id of the call that this event belongs to, if any.
     pub fn call_id(&self) -> Option<&CallId> {
         match self.tool_event()? {
-            ToolEvent::Started { call } => Some(&call.id),
+            ToolEvent::Started { call, .. } => Some(&call.id),
             ToolEvent::Finished(execution) => Some(&execution.call.id),
             ToolEvent::ApprovalRequested { call, .. }
             | ToolEvent::Approved { call, .. }
             | ToolEvent::Blocked { call, .. }
             | ToolEvent::Retried { call, .. }
+            | ToolEvent::QuestionAsked { call, .. }
+            | ToolEvent::Running { call, .. }
             | ToolEvent::Progress { call, .. }
+            | ToolEvent::OutputEmitted { call, .. }
+            | ToolEvent::DataEmitted { call, .. }
             | ToolEvent::Cancelled { call } => Some(call),
         }
     }

@@ -14,7 +14,7 @@ use super::{Event, Origin};
 ///
 /// let channel = Channel::new(1);
 /// let mut reader = channel.reader();
-/// let event = Event::new(Origin::default(), UNIX_EPOCH, ModelEvent::Requested);
+/// let event = Event::new(Origin::default(), UNIX_EPOCH, ModelEvent::Requested { message: None });
 /// for _ in 0..3 {
 ///     channel.observe(&event);
 /// }

@@ -42,3 +42,26 @@ pub(super) mod since_1970 {
         Ok(UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH))
     }
 }
+
+/// Serializes points in time that may be unknown.
+pub(super) mod optional {
+    use serde::Serialize;
+
+    use super::{Deserialize, Deserializer, Serializer, SystemTime, since_1970};
+
+    #[derive(Serialize, Deserialize)]
+    struct Micros(#[serde(with = "since_1970")] SystemTime);
+
+    pub(in crate::event) fn serialize<S: Serializer>(
+        at: &Option<SystemTime>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        at.map(Micros).serialize(serializer)
+    }
+
+    pub(in crate::event) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<SystemTime>, D::Error> {
+        Option::<Micros>::deserialize(from).map(|at| at.map(|Micros(at)| at))
+    }
+}

@@ -15,10 +15,10 @@
 //! - Every [`ToolEvent::Started`] is followed by a [`ToolEvent::Finished`], whatever happens.
 //! - The JSON form of an event is stable and flat; reports and logs are built from it.
 
+mod attachment;
 pub(crate) mod clock;
 mod display;
 pub(crate) mod effect;
-pub(crate) mod execution;
 pub(crate) mod kind;
 mod log;
 pub(crate) mod micros;
@@ -29,13 +29,12 @@ mod protocol_error;
 mod redact;
 mod run;
 mod sink;
-mod tool;
+pub(crate) mod tool;
 mod unmatched_rule;
 
+pub use attachment::Attachment;
 pub(crate) use effect::EffectRecord;
 pub use effect::{FileChange, FileOp, NetworkRequest, ProcessEnd, ProcessStart};
-pub use execution::{BlockReason, RunChanges};
-pub(crate) use execution::{Review, ToolExecution};
 pub(crate) use kind::Event;
 pub use kind::EventKind;
 pub use log::LogEvent;
@@ -48,5 +47,10 @@ pub use sink::channel::{Channel, ChannelReader};
 pub use sink::json_lines::JsonLines;
 pub use sink::observers::{Observer, Observers};
 pub use sink::recorder::Recorder;
+pub use tool::called_tool::CalledTool;
+pub use tool::execution::{BlockReason, RunChanges};
+pub(crate) use tool::execution::{Review, ToolExecution};
+pub use tool::file_texts::FileTexts;
+pub use tool::plan::{Plan, PlanStep, StepStatus};
 pub use tool::{Progress, ToolEvent};
 pub use unmatched_rule::{RuleSetting, RuleTarget, UnmatchedRule};

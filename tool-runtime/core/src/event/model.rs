@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::micros;
-use crate::message::{ToolCall, Usage};
+use crate::message::{FinishReason, MessageId, ToolCall, Usage};
 
 /// An event between the agent loop and the model.
 ///
@@ -30,10 +30,17 @@ use crate::message::{ToolCall, Usage};
 pub enum ModelEvent {
     /// A request was sent to the model. Repeated requests of a driver emit no further event.
     #[serde(rename = "model.requested")]
-    Requested,
+    Requested {
+        /// The id that the message of the reply will have.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<MessageId>,
+    },
     /// The model replied to the request, and the driver parsed the reply.
     #[serde(rename = "model.replied")]
     Replied {
+        /// The id of the message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<MessageId>,
         /// The text of the reply.
         text: String,
         /// The reasoning of the model, as far as its provider returns it in readable form.
@@ -41,12 +48,60 @@ pub enum ModelEvent {
         reasoning: Option<String>,
         /// The tool calls in the reply.
         calls: Vec<ToolCall>,
+        /// The [provider](crate::models::ModelInfo::provider) of the model, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider: Option<String>,
+        /// The model that replied, which may differ from the requested one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// The reason why the model stopped.
+        #[serde(default)]
+        finish_reason: FinishReason,
         /// The tokens of the request and the reply, if the provider counts them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
+        /// The size of the model's context in tokens, if it is known. The input and output tokens
+        /// of the usage are the part of it that is taken.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context_tokens: Option<u64>,
         /// The time from the request to the reply.
         #[serde(rename = "duration_us", with = "micros")]
         duration: Duration,
+    },
+    /// The request has failed, or the run stopped before the reply was complete. What was streamed
+    /// of the reply is void.
+    ///
+    /// Each `Requested` is followed by one `Replied` or `Failed`, unless the run is dropped.
+    #[serde(rename = "model.failed")]
+    Failed {
+        /// The [code](crate::StopReason::code) of the reason, such as `MODEL_RATE_LIMITED` or
+        /// `CANCELLED`.
+        code: String,
+        /// The reason in words, for operators.
+        error: String,
+        /// The text of the reply that observers had received in pieces.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+        /// The [provider](crate::models::ModelInfo::provider) of the model, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider: Option<String>,
+        /// The name of the requested model, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// The estimated tokens of the request and of the part of its reply that had arrived, if
+        /// any had.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+        /// The time from the request to the failure.
+        #[serde(rename = "duration_us", with = "micros")]
+        duration: Duration,
+    },
+    /// A [model hook](crate::agent::ModelHook) replaced a reply that had been streamed, which it
+    /// had declared not to do.
+    #[serde(rename = "model.reply_replaced")]
+    ReplyReplaced {
+        /// The text that was streamed.
+        text: String,
     },
     /// The messages that were evicted from the [window](crate::agent::window) could not be
     /// summarized. The model receives no summary of them.

@@ -3,9 +3,9 @@
 //! Every field is named, so that a new field does not compile until this file covers it.
 
 use super::{
-    EffectRecord, Event, EventKind, FileChange, FileOp, LogEvent, ModelEvent, NetworkRequest,
-    ProcessEnd, ProcessStart, Progress, ProtocolError, Review, RunChanges, RunEvent, ToolEvent,
-    ToolExecution, UnmatchedRule,
+    Attachment, CalledTool, EffectRecord, Event, EventKind, FileChange, FileOp, LogEvent,
+    ModelEvent, NetworkRequest, ProcessEnd, ProcessStart, Progress, ProtocolError, Review,
+    RunChanges, RunEvent, ToolEvent, ToolExecution, UnmatchedRule,
 };
 use crate::message::{
     Audio, ContentPart, EmbeddedResource, FileData, Image, ResourceData, ResourceLink, ToolKind,
@@ -33,9 +33,13 @@ impl Redactor {
             EventKind::Run(RunEvent::MessageAdded {
                 source: _,
                 source_name,
+                message: _,
                 text,
-                attachments: _,
+                attachments,
             }) => {
+                for Attachment { name, media_type: _, byte_len: _ } in attachments {
+                    self.redact_option(name);
+                }
                 self.redact_option(source_name);
                 self.redact(text);
             }
@@ -57,23 +61,41 @@ impl Redactor {
             }) => {
                 self.redact_option(error);
             }
-            EventKind::Model(ModelEvent::Requested) => {}
+            EventKind::Model(ModelEvent::Requested { message: _ }) => {}
             EventKind::Model(
                 ModelEvent::SummaryFailed { reason }
                 | ModelEvent::HookWarning { reason }
                 | ModelEvent::ClientWarning { reason },
             ) => self.redact(reason),
             EventKind::Model(ModelEvent::Replied {
+                message: _,
                 text,
                 reasoning,
                 calls,
+                provider: _,
+                model: _,
+                finish_reason: _,
                 usage: _,
+                context_tokens: _,
                 duration: _,
             }) => {
                 calls.iter_mut().for_each(|call| self.redact_call(call));
                 self.redact(text);
                 self.redact_option(reasoning);
             }
+            EventKind::Model(ModelEvent::Failed {
+                code: _,
+                error,
+                text,
+                provider: _,
+                model: _,
+                usage: _,
+                duration: _,
+            }) => {
+                self.redact(error);
+                self.redact(text);
+            }
+            EventKind::Model(ModelEvent::ReplyReplaced { text }) => self.redact(text),
             EventKind::Model(
                 ModelEvent::ExtractionFailed { text, reason, attempt: _ }
                 | ModelEvent::ValidationFailed { text, reason, attempt: _ },
@@ -87,8 +109,25 @@ impl Redactor {
 
     fn redact_tool_event(&self, event: &mut ToolEvent) {
         match event {
-            ToolEvent::Started { call } => self.redact_call(call),
-            ToolEvent::ApprovalRequested { call: _, tool, arguments, void_decision, preview } => {
+            ToolEvent::Started { call, tool } => {
+                self.redact_call(call);
+                if let Some(CalledTool { title, effect: _, kind, provider: _ }) =
+                    tool.as_deref_mut()
+                {
+                    self.redact_option(title);
+                    self.redact_kind(kind);
+                }
+            }
+            ToolEvent::ApprovalRequested {
+                call: _,
+                tool,
+                arguments,
+                title,
+                expires_at: _,
+                void_decision,
+                preview,
+            } => {
+                self.redact_option(title);
                 *arguments = self.redact_json(tool, arguments);
                 self.redact_option(void_decision);
                 self.redact_option(preview);
@@ -104,7 +143,19 @@ impl Redactor {
                 let Progress { done: _, total: _, message } = progress;
                 self.redact_option(message);
             }
-            ToolEvent::Cancelled { call: _ } => {}
+            ToolEvent::QuestionAsked { call: _, tool, question, answer_schema } => {
+                self.redact(tool);
+                self.redact(question);
+                if let Some(schema) = answer_schema {
+                    self.redact_value(schema);
+                }
+            }
+            ToolEvent::OutputEmitted { call: _, text } => self.redact(text),
+            ToolEvent::DataEmitted { call: _, name, data } => {
+                self.redact(name);
+                self.redact_value(data);
+            }
+            ToolEvent::Running { call: _, attempt: _ } | ToolEvent::Cancelled { call: _ } => {}
             ToolEvent::Finished(execution) => self.redact_execution(execution),
         }
     }
@@ -153,10 +204,17 @@ impl Redactor {
             self.redact_map(metadata);
             self.redact_option(stop);
         }
-        if let Some(ToolKind::Program(text) | ToolKind::Remote(text) | ToolKind::Dynamic(text)) =
-            tool_kind
-        {
-            self.redact(text);
+        if let Some(kind) = tool_kind {
+            self.redact_kind(kind);
+        }
+    }
+
+    fn redact_kind(&self, kind: &mut ToolKind) {
+        match kind {
+            ToolKind::Function => {}
+            ToolKind::Program(text) | ToolKind::Remote(text) | ToolKind::Dynamic(text) => {
+                self.redact(text);
+            }
         }
     }
 
@@ -183,6 +241,7 @@ impl Redactor {
             // them alone.
             let Review {
                 question,
+                answer_schema,
                 decided_by: _,
                 answered_by: _,
                 void_decision: _,
@@ -190,6 +249,9 @@ impl Redactor {
                 suspended_state: _,
             } = &mut **review;
             self.redact_option(question);
+            if let Some(schema) = answer_schema {
+                self.redact_value(schema);
+            }
         }
         effects.iter_mut().for_each(|effect| self.redact_effect(effect));
     }

@@ -3,8 +3,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{RunId, UnmatchedRule, micros};
-use crate::message::Usage;
+use super::{Attachment, RunId, UnmatchedRule, micros};
+use crate::message::{MessageId, Usage};
 
 /// An event of a run as a whole.
 ///
@@ -57,11 +57,14 @@ pub enum RunEvent {
         /// it. It is not verified.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source_name: Option<String>,
+        /// The id of the user message that the text is, or that it was added to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<MessageId>,
         /// The text of the message.
         text: String,
-        /// The number of images and other parts of the message that are not text.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        attachments: usize,
+        /// The images and other parts of the message that are not text.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
     },
     /// A permission, limit or preference of the program applies to no tool of the registry, such as
     /// one for a misspelled name. Each rule is reported once.
@@ -161,9 +164,4 @@ pub enum MessageSource {
     Untrusted,
     /// The agent loop, which asks for the answer as a [typed value](crate::Agent::extract).
     Loop,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }

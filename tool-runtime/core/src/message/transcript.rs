@@ -1,3 +1,6 @@
+use std::fmt;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{ContentPart, Reasoning, ToolCall, ToolResult};
@@ -19,7 +22,7 @@ use super::{ContentPart, Reasoning, ToolCall, ToolResult};
 /// assert_eq!(json["role"], "user");
 /// assert_eq!(transcript[2].text(), "4 degrees.");
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Message {
@@ -30,11 +33,17 @@ pub enum Message {
     },
     /// A message of the user or of the program.
     User {
+        /// The id of the message; `None` before it belongs to a run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<MessageId>,
         /// The parts of the message, in order.
         parts: Vec<ContentPart>,
     },
     /// A reply of the model.
     Assistant {
+        /// The id of the message; `None` before it belongs to a run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<MessageId>,
         /// The parts of the reply, in order.
         parts: Vec<AssistantPart>,
     },
@@ -45,13 +54,36 @@ pub enum Message {
     },
 }
 
+/// The id of a message, which stays the same while the message is streamed, saved and loaded.
+///
+/// A run gives an id to each user message and each reply that has none: the id of the run and a
+/// number. A message that grows, such as by steering, keeps its id. Ids are unique within a
+/// conversation, and a fork of it has the same ids up to the fork.
+///
+/// ```
+/// use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, Tools};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
+/// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hello!")]), Tools::new());
+/// let prompt = Message::user("Hi").with_id("browser-7");
+/// let answer = agent.run(vec![prompt]).await?;
+/// assert_eq!(answer.transcript[0].id().unwrap().as_str(), "browser-7");
+/// assert!(answer.transcript[1].id().unwrap().as_str().ends_with("-1"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct MessageId(Arc<str>);
+
 /// A part of a model's reply: text, a tool call, or reasoning.
 ///
 /// ```
 /// use tool_runtime::{AssistantPart, Message, ToolCall};
 ///
 /// let call = AssistantPart::Call(ToolCall::new("call_1", "forecast", "{}"));
-/// let message = Message::Assistant { parts: vec![call] };
+/// let message = Message::reply(vec![call]);
 /// assert_eq!(message.calls().count(), 1);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,7 +102,88 @@ pub enum AssistantPart {
     Reasoning(Reasoning),
 }
 
+impl MessageId {
+    /// Returns the id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&str> for MessageId {
+    fn from(id: &str) -> Self {
+        Self(id.into())
+    }
+}
+
+impl From<String> for MessageId {
+    fn from(id: String) -> Self {
+        Self(id.into())
+    }
+}
+
+impl From<MessageId> for String {
+    fn from(id: MessageId) -> Self {
+        id.0.as_ref().into()
+    }
+}
+
+/// Messages are equal if they say the same. Their ids are not compared.
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::System { text }, Self::System { text: other }) => text == other,
+            (Self::User { parts, .. }, Self::User { parts: other, .. }) => parts == other,
+            (Self::Assistant { parts, .. }, Self::Assistant { parts: other, .. }) => parts == other,
+            (Self::Tool { results }, Self::Tool { results: other }) => results == other,
+            _ => false,
+        }
+    }
+}
+
 impl Message {
+    /// Creates a message of the user with these parts.
+    pub fn user_parts(parts: Vec<ContentPart>) -> Self {
+        Self::User { id: None, parts }
+    }
+
+    /// Creates a reply of the model with these parts.
+    pub fn reply(parts: Vec<AssistantPart>) -> Self {
+        Self::Assistant { id: None, parts }
+    }
+
+    /// Returns the id of the message. System messages and results have none, and other messages
+    /// have none before they belong to a run.
+    pub fn id(&self) -> Option<&MessageId> {
+        match self {
+            Self::User { id, .. } | Self::Assistant { id, .. } => id.as_ref(),
+            Self::System { .. } | Self::Tool { .. } => None,
+        }
+    }
+
+    /// Sets the id of the message, such as the one that a front end has given it. It has to be
+    /// unique within the conversation. System messages and results have no id.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<MessageId>) -> Self {
+        if let Some(current) = self.id_mut() {
+            *current = Some(id.into());
+        }
+        self
+    }
+
+    /// Returns the place of the id, if the message can have one.
+    pub(crate) fn id_mut(&mut self) -> Option<&mut Option<MessageId>> {
+        match self {
+            Self::User { id, .. } | Self::Assistant { id, .. } => Some(id),
+            Self::System { .. } | Self::Tool { .. } => None,
+        }
+    }
+
     /// Creates a message of instructions for the model.
     pub fn system(text: impl Into<String>) -> Self {
         Self::System { text: text.into() }
@@ -78,12 +191,12 @@ impl Message {
 
     /// Creates a user message of one text.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::User { parts: vec![ContentPart::text(text)] }
+        Self::User { id: None, parts: vec![ContentPart::text(text)] }
     }
 
     /// Creates an assistant message of one text.
     pub fn assistant(text: impl Into<String>) -> Self {
-        Self::Assistant { parts: vec![AssistantPart::Text { text: text.into() }] }
+        Self::reply(vec![AssistantPart::Text { text: text.into() }])
     }
 
     /// Returns the calls of an assistant message; other messages have none.
@@ -98,7 +211,7 @@ impl Message {
     /// ```
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         let parts = match self {
-            Self::Assistant { parts } => parts.as_slice(),
+            Self::Assistant { parts, .. } => parts.as_slice(),
             _ => &[],
         };
         parts.iter().filter_map(|part| match part {
@@ -120,8 +233,8 @@ impl Message {
     pub fn text(&self) -> String {
         match self {
             Self::System { text } => text.clone(),
-            Self::User { parts } => parts.iter().filter_map(ContentPart::as_text).collect(),
-            Self::Assistant { parts } => parts
+            Self::User { parts, .. } => parts.iter().filter_map(ContentPart::as_text).collect(),
+            Self::Assistant { parts, .. } => parts
                 .iter()
                 .filter_map(|part| match part {
                     AssistantPart::Text { text } => Some(text.as_str()),
@@ -146,7 +259,7 @@ impl Message {
     /// assert_eq!(message.reasoning().as_deref(), Some("Three and one"));
     /// ```
     pub fn reasoning(&self) -> Option<String> {
-        let Self::Assistant { parts } = self else { return None };
+        let Self::Assistant { parts, .. } = self else { return None };
         let texts = parts.iter().filter_map(|part| match part {
             AssistantPart::Reasoning(reasoning) => Some(reasoning.text.as_str()),
             AssistantPart::Text { .. } | AssistantPart::Call(_) => None,

@@ -2,7 +2,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// The tokens that a model request took, as the provider counts them.
+/// The tokens that a model request took, as the provider counts them or as they are estimated.
 ///
 /// ```
 /// use tool_runtime::Usage;
@@ -34,6 +34,19 @@ pub struct Usage {
     pub output_tokens: u64,
     /// The output tokens that were reasoning.
     pub reasoning_tokens: u64,
+    /// The input tokens that were audio.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub audio_input_tokens: u64,
+    /// The output tokens that were audio.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub audio_output_tokens: u64,
+    /// The number of searches that the provider made for the reply, which it bills apart.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub searches: u64,
+    /// The input and output tokens that were estimated, because the provider did not count them or
+    /// the reply was cut off: four bytes of text count as one token.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub estimated_tokens: u64,
 }
 
 impl Usage {
@@ -64,7 +77,7 @@ impl Usage {
     }
 
     /// Returns all counts.
-    fn counts(&mut self) -> [&mut u64; 7] {
+    fn counts(&mut self) -> [&mut u64; 11] {
         [
             &mut self.input_tokens,
             &mut self.cache_read_tokens,
@@ -73,6 +86,10 @@ impl Usage {
             &mut self.cache_creation_12h_tokens,
             &mut self.output_tokens,
             &mut self.reasoning_tokens,
+            &mut self.audio_input_tokens,
+            &mut self.audio_output_tokens,
+            &mut self.searches,
+            &mut self.estimated_tokens,
         ]
     }
 }

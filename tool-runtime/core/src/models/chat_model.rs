@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::delta::emit_reply;
-use super::{ChatReply, ChatRequest, DeltaSink, ModelError};
+use super::{ChatReply, ChatRequest, DeltaSink, ModelError, ModelInfo};
+use crate::message::emit_reply;
 
 /// Answers the messages of a conversation with text, tool calls, or both.
 ///
@@ -94,15 +94,16 @@ pub trait ChatModel: Send + Sync {
         Ok(reply)
     }
 
-    /// Returns the name of the model, such as `qwen3`. Default: `None`, if the name is unknown.
+    /// Returns the name of the model, its provider and the like, for events and spans. Default:
+    /// nothing is known.
     ///
     /// ```
     /// use tool_runtime::{ChatModel, ScriptedModel};
     ///
-    /// assert_eq!(ScriptedModel::default().name(), None);
+    /// assert_eq!(ScriptedModel::default().info().name, None);
     /// ```
-    fn name(&self) -> Option<&str> {
-        None
+    fn info(&self) -> ModelInfo {
+        ModelInfo::default()
     }
 
     /// Reports what would make every request fail, without sending one.
@@ -146,8 +147,8 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
         self.as_ref().stream(request, deltas).await
     }
 
-    fn name(&self) -> Option<&str> {
-        self.as_ref().name()
+    fn info(&self) -> ModelInfo {
+        self.as_ref().info()
     }
 
     fn check(&self) -> Result<(), ModelError> {
@@ -175,8 +176,8 @@ impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
         self.as_ref().stream(request, deltas).await
     }
 
-    fn name(&self) -> Option<&str> {
-        self.as_ref().name()
+    fn info(&self) -> ModelInfo {
+        self.as_ref().info()
     }
 
     fn check(&self) -> Result<(), ModelError> {

@@ -9,7 +9,9 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
-use crate::message::{AssistantPart, CallId, ContentPart, Message, ToolCall, ToolResult};
+use crate::message::{
+    AssistantPart, CallId, ContentPart, Message, MessageId, ToolCall, ToolResult,
+};
 use crate::tool::ToolErrorKind;
 
 /// Repairs a transcript. A valid transcript is returned unchanged.
@@ -65,7 +67,7 @@ pub fn repaired_messages(messages: &[Message]) -> Cow<'_, [Message]> {
     let mut merged = Vec::with_capacity(messages.len());
     for message in messages.into_owned() {
         match message {
-            Message::User { parts } => push_user(&mut merged, parts),
+            Message::User { id, parts } => push_user(&mut merged, id, parts),
             message => merged.push(message),
         }
     }
@@ -79,7 +81,7 @@ fn is_valid<'m>(messages: &'m [Message]) -> bool {
     let previous = std::iter::once(None).chain(messages.iter().map(Some));
     let following = messages.iter().skip(1).map(Some).chain([None]);
     previous.zip(messages).zip(following).all(|((previous, message), next)| match message {
-        Message::Assistant { parts } => {
+        Message::Assistant { parts, .. } => {
             let mut calls = message.calls().peekable();
             if calls.peek().is_none() {
                 return !is_empty_reply(parts);
@@ -99,17 +101,19 @@ fn is_valid<'m>(messages: &'m [Message]) -> bool {
 }
 
 fn answer_calls(transcript: Vec<Message>) -> Vec<Message> {
-    let mut ids = UsedIds::default();
+    let mut ids = CallIds::default();
     let mut repaired = Vec::with_capacity(transcript.len());
     let mut open = UnresolvedCalls::default();
     let mut is_previous_dropped = false;
     for message in transcript {
         let was_previous_dropped = std::mem::replace(&mut is_previous_dropped, false);
         match message {
-            Message::Assistant { parts } if is_empty_reply(&parts) => is_previous_dropped = true,
-            Message::Assistant { mut parts } => {
+            Message::Assistant { parts, .. } if is_empty_reply(&parts) => {
+                is_previous_dropped = true
+            }
+            Message::Assistant { id, mut parts } => {
                 let original_ids = ids.make_unique(&mut parts);
-                let reply = Message::Assistant { parts };
+                let reply = Message::Assistant { id, parts };
                 let results: Vec<_> = reply.calls().map(lost_result).collect();
                 repaired.push(reply);
                 if !results.is_empty() {
@@ -126,19 +130,26 @@ fn answer_calls(transcript: Vec<Message>) -> Vec<Message> {
                 }
                 is_previous_dropped = true;
             }
-            Message::User { parts } if was_previous_dropped => push_user(&mut repaired, parts),
+            Message::User { id, parts } if was_previous_dropped => {
+                push_user(&mut repaired, id, parts);
+            }
             message => repaired.push(message),
         }
     }
     repaired
 }
 
-/// Adds a user message, or appends its parts to the last message if that is a user message too.
+/// Adds a user message, or appends its parts to the last message if that is a user message too,
+/// which keeps its id.
 ///
 /// Many chat templates reject two user messages in a row.
-pub(crate) fn push_user(messages: &mut Vec<Message>, mut new: Vec<ContentPart>) {
-    let Some(Message::User { parts }) = messages.last_mut() else {
-        return messages.push(Message::User { parts: new });
+pub(crate) fn push_user(
+    messages: &mut Vec<Message>,
+    id: Option<MessageId>,
+    mut new: Vec<ContentPart>,
+) {
+    let Some(Message::User { parts, .. }) = messages.last_mut() else {
+        return messages.push(Message::User { id, parts: new });
     };
     if let (Some(ContentPart::Text { .. }), Some(ContentPart::Text { text })) =
         (parts.last(), new.first_mut())
@@ -162,7 +173,7 @@ pub(crate) fn with_unique_ids(
     transcript: &[Message],
     mut parts: Vec<AssistantPart>,
 ) -> Vec<AssistantPart> {
-    UsedIds::of(transcript).make_unique(&mut parts);
+    CallIds::of(transcript).make_unique(&mut parts);
     parts
 }
 
@@ -171,7 +182,7 @@ pub(crate) fn with_unique_ids(
 ///
 /// The ids of the last calls have to stay: their state is stored by id.
 pub(crate) fn keep_last_ids(messages: &mut [Message]) -> Option<usize> {
-    let mut ids = UsedIds::of(messages);
+    let mut ids = CallIds::of(messages);
     let last_calls = messages.last().into_iter().flat_map(Message::calls);
     let mut known: HashSet<CallId> = last_calls.map(|call| call.id.clone()).collect();
     // A last message without calls holds the results of the calls before it.
@@ -180,7 +191,7 @@ pub(crate) fn keep_last_ids(messages: &mut [Message]) -> Option<usize> {
     let mut renamed: HashMap<CallId, CallId> = HashMap::new();
     for (index, message) in messages.iter_mut().enumerate().take(end) {
         match message {
-            Message::Assistant { parts } => {
+            Message::Assistant { parts, .. } => {
                 renamed.clear();
                 for part in parts {
                     let AssistantPart::Call(call) = part else { continue };
@@ -245,17 +256,24 @@ impl UnresolvedCalls {
 
 /// The ids of the calls so far.
 #[derive(Default)]
-struct UsedIds {
+pub(crate) struct CallIds {
     ids: HashSet<CallId, RandomState>,
     /// The number of the last new id. All lower numbers from the count of ids on are used.
     last_number: usize,
 }
 
-impl UsedIds {
+impl CallIds {
     /// Returns the ids of all calls in a transcript.
-    fn of(messages: &[Message]) -> Self {
+    pub(crate) fn of(messages: &[Message]) -> Self {
         let used = messages.iter().flat_map(Message::calls).map(|call| call.id.clone());
         Self { ids: used.collect(), last_number: 0 }
+    }
+
+    /// Returns the id of the next call: the one that the model has sent, or a new one if that is
+    /// empty or used.
+    pub(crate) fn assign(&mut self, original: CallId) -> CallId {
+        let is_new = !original.as_str().is_empty() && self.ids.insert(original.clone());
+        if is_new { original } else { self.unused() }
     }
 
     /// Replaces ids that are empty or used; returns the original ids of the calls.
@@ -264,9 +282,7 @@ impl UsedIds {
         for part in parts {
             let AssistantPart::Call(call) = part else { continue };
             original_ids.push(call.id.clone());
-            if call.id.as_str().is_empty() || !self.ids.insert(call.id.clone()) {
-                call.id = self.unused();
-            }
+            call.id = self.assign(call.id.clone());
         }
         original_ids
     }
@@ -292,7 +308,7 @@ mod tests {
 
     fn assistant(calls: &[&str]) -> Message {
         let calls = calls.iter().map(|id| AssistantPart::Call(ToolCall::new(*id, "t", "{}")));
-        Message::Assistant { parts: calls.collect() }
+        Message::Assistant { id: None, parts: calls.collect() }
     }
 
     fn results(calls: &[&str]) -> Message {

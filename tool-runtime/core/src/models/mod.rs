@@ -11,16 +11,16 @@
 // - `chat_model.rs`: `ChatModel`.
 // - `request.rs`: `ChatRequest` and `ChatReply`.
 // - `options.rs`: `ChatOptions`, the settings of a request.
-// - `delta.rs`: `Delta`, a piece of a streamed reply.
 // - `names.rs`: `WireNames`, tool names that satisfy the rules of a provider.
+// - `info.rs`: `ModelInfo`, what is known about a model.
 // - `history.rs`: repairs a transcript so that every provider accepts it.
 // - `scripted.rs`: `ScriptedModel`.
 // - `embedding/`: `Embedder` and what belongs to it.
 
 pub(crate) mod chat_model;
-pub(crate) mod delta;
 mod embedding;
 pub(crate) mod history;
+mod info;
 mod names;
 pub(crate) mod options;
 pub(crate) mod request;
@@ -28,11 +28,12 @@ pub(crate) mod scripted;
 
 pub(crate) use crate::errors::ModelError;
 pub use crate::errors::{ApiError, ApiErrorKind};
+pub use crate::message::delta::DeltaSink;
+pub(crate) use crate::message::{Delta, FinishReason};
 pub(crate) use chat_model::ChatModel;
-pub(crate) use delta::Delta;
-pub use delta::DeltaSink;
 pub use embedding::{EmbedLimits, EmbedPurpose, EmbedRequest, Embedder, Embeddings, TestEmbedder};
 pub use history::repaired_messages;
+pub use info::ModelInfo;
 pub use names::{NameRules, WireNames};
 pub(crate) use options::{ChatOptions, ToolChoice};
-pub(crate) use request::{ChatReply, ChatRequest, FinishReason};
+pub(crate) use request::{ChatReply, ChatRequest};

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{ChatOptions, ModelError, ToolChoice};
-use crate::message::{Arguments, AssistantPart, CallId, Message, ToolCall, Usage};
+use crate::message::{Arguments, AssistantPart, CallId, FinishReason, Message, ToolCall, Usage};
 use crate::tool::ToolDefinition;
 
 /// The highest number of tool names in an error.
@@ -114,6 +114,13 @@ pub struct ChatReply {
     /// The reason why the model stopped.
     #[serde(default, skip_serializing_if = "FinishReason::is_stop")]
     pub finish_reason: FinishReason,
+    /// The id that the provider gave the reply, if it gives any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The model that replied, as the provider names it. It may differ from the requested one, such
+    /// as by a date, or if the provider falls back to another model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The tokens that the request took, if the provider reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -121,39 +128,6 @@ pub struct ChatReply {
     /// [`ModelEvent::ClientWarning`](crate::event::ModelEvent::ClientWarning).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-}
-
-/// The reason why a model stopped generating its reply.
-///
-/// ```
-/// use tool_runtime::{ChatReply, FinishReason};
-///
-/// let reply = ChatReply::text("It is 4 deg").finish_reason(FinishReason::Length);
-/// assert_eq!(reply.finish_reason, FinishReason::Length);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum FinishReason {
-    /// The reply is complete. Also the value if the provider reports no reason.
-    #[default]
-    Stop,
-    /// The model waits for the results of its calls.
-    ToolCalls,
-    /// The token limit was reached, so the reply is truncated.
-    Length,
-    /// The content filter of the provider removed the reply or the rest of it.
-    ContentFilter,
-    /// The provider paused the reply again after the highest number of continuations.
-    Paused,
-    /// The provider reports another reason.
-    Other,
-}
-
-impl FinishReason {
-    fn is_stop(&self) -> bool {
-        *self == Self::Stop
-    }
 }
 
 impl ChatReply {

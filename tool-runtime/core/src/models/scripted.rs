@@ -4,9 +4,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::task::yield_now;
 
-use super::delta::emit_reply;
 use super::{ChatModel, ChatReply, ChatRequest, Delta, DeltaSink, ModelError};
-use crate::message::AssistantPart;
+use crate::message::{AssistantPart, emit_reply};
 
 /// A model that replays a script, for tests and for examples that need no network.
 ///
@@ -259,7 +258,7 @@ async fn emit_words(parts: &[AssistantPart], deltas: &mut DeltaSink<'_>) {
             }
             AssistantPart::Call(call) => {
                 let Some(index) = indices.next() else { return };
-                deltas(Delta::Call { index, name: &call.name });
+                deltas(Delta::Call { index, id: call.id.as_str(), name: &call.name });
                 for text in words(&call.arguments.to_text()) {
                     deltas(Delta::Arguments { index, text });
                     yield_now().await;

@@ -27,6 +27,7 @@
 //! no end, have generations: the values of the generation before the last are evicted.
 
 mod automaton;
+mod deltas;
 mod encodings;
 mod escapes;
 mod fragments;
@@ -47,6 +48,7 @@ use serde_json::{Map, Value};
 use crate::json;
 use crate::message::{Arguments, ToolCall};
 use crate::schema::{NamedSchemas, Schema, edit_json};
+pub(crate) use deltas::DeltaRedaction;
 use fragments::Fragments;
 use patterns::Secrets;
 pub(crate) use stream::PieceRedactor;
@@ -237,6 +239,7 @@ impl Redactor {
     /// some of them are secret, or may be.
     pub(crate) fn has_secret_arguments(&self, tool: &str) -> bool {
         match self.schema(tool) {
+            _ if self.is_for_nested_agent => false,
             Some(schema) => schema.is_some(),
             None => self.shared.tools.have_secrets(),
         }
@@ -282,7 +285,7 @@ impl Redactor {
         if call.leftover.is_empty() {
             return;
         }
-        if !self.is_for_nested_agent && self.has_secret_arguments(&call.name) {
+        if self.has_secret_arguments(&call.name) {
             Arc::make_mut(&mut self.collected().fragments).insert_all(&call.leftover);
             call.leftover = REDACTED.into();
         } else {

@@ -53,6 +53,7 @@ struct ErrorData {
     state: Option<Box<Value>>,
     /// Whether the text is a question whose answer a suspended tool awaits.
     awaits_answer: bool,
+    answer_schema: Option<Value>,
 }
 
 /// The destructor of the source is foreign code, which may panic; and an error can be dropped
@@ -95,6 +96,7 @@ impl ToolError {
             protocol_error: None,
             state: None,
             awaits_answer: false,
+            answer_schema: None,
         }))
     }
 
@@ -142,6 +144,16 @@ impl ToolError {
     /// Returns the question that a suspended call asks.
     pub(crate) fn question(&self) -> Option<&str> {
         self.0.awaits_answer.then_some(self.text())
+    }
+
+    /// Sets the JSON Schema of the answer to the question of a suspended call.
+    pub(crate) fn set_answer_schema(&mut self, schema: Option<Value>) {
+        self.0.answer_schema = schema;
+    }
+
+    /// Takes the JSON Schema of the answer to the question of a suspended call.
+    pub(crate) fn take_answer_schema(&mut self) -> Option<Value> {
+        self.0.answer_schema.take()
     }
 
     /// Takes the state of a suspended call.

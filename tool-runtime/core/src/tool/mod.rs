@@ -50,11 +50,12 @@ pub use error::{IntoToolError, ToolError};
 pub use error_kind::ToolErrorKind;
 pub(crate) use output::Attachments;
 pub use output::{IntoToolOutput, OutputFormat, Row, ToolOutput};
-pub use safety::{Availability, Effect, Permission, RateLimit, Repair};
+pub use safety::{Availability, Permission, RateLimit, Repair};
 #[cfg(feature = "process")]
 pub use work::command::{Command, CommandOutput};
 
 pub(crate) use crate::message::ToolKind;
+pub use crate::message::tool_kind::Effect;
 pub(crate) use start_permit::StartPermit;
 pub use suspended::{CallAnswer, SuspendedCall};
 pub(crate) use suspended::{MAX_PENDING_LEVELS, can_be_pending};

@@ -3,30 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::json::Risk;
-
-/// The side effect of running a tool. It determines how careful the runtime is.
-///
-/// ```
-/// use tool_runtime::{Effect, Repair};
-///
-/// assert_eq!(Effect::default(), Effect::External);
-/// assert_eq!(Repair::of_effect(Effect::Read), Repair::Lossy);
-/// assert_eq!(Repair::of_effect(Effect::External), Repair::Inferred);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// No effect: the output depends on the arguments only.
-    None,
-    /// Reads state outside of the tool and does not change it.
-    Read,
-    /// Changes state that the program owns.
-    Write,
-    /// Changes state that the program does not own, such as by mail or a payment. This is the
-    /// default.
-    #[default]
-    External,
-}
+use crate::message::Effect;
 
 /// Whether a tool can run now. An unavailable tool is not offered.
 ///

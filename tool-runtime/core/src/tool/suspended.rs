@@ -75,6 +75,9 @@ pub struct SuspendedCall {
     /// The question whose answer the call awaits, if it awaits one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
+    /// The JSON Schema of the answer, if the tool states one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<Value>,
     /// The answer to the question, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<CallAnswer>,
@@ -96,7 +99,8 @@ impl SuspendedCall {
     pub fn new(call: CallId, definition: &ToolDefinition, state: Value) -> Self {
         let fingerprint = Some(definition.fingerprint());
         let tool = definition.full_name().to_owned();
-        Self { call, tool, fingerprint, state, question: None, answer: None }
+        let (question, answer_schema, answer) = (None, None, None);
+        Self { call, tool, fingerprint, state, question, answer_schema, answer }
     }
 
     /// Creates the record of a suspended call from its execution and the definition of its tool,
@@ -104,7 +108,12 @@ impl SuspendedCall {
     pub fn of(execution: &ToolExecution, definition: &ToolDefinition) -> Option<Self> {
         let state = execution.suspended_state()?.clone();
         let question = execution.question().map(ToOwned::to_owned);
-        Some(Self { question, ..Self::new(execution.call.id.clone(), definition, state) })
+        let answer_schema = execution.answer_schema().cloned();
+        Some(Self {
+            question,
+            answer_schema,
+            ..Self::new(execution.call.id.clone(), definition, state)
+        })
     }
 
     /// Sets the answer to the question and the name of the person or program that answered.
@@ -279,5 +288,13 @@ impl ToolError {
                 Self::failed(text).with_source(error)
             }
         }
+    }
+
+    /// States the JSON Schema of the answer to the question of a [suspended](Self::suspended) call,
+    /// from which a screen can make a form. The answer is not checked against it.
+    #[must_use]
+    pub fn answer_schema(mut self, schema: impl Into<Value>) -> Self {
+        self.set_answer_schema(Some(schema.into()));
+        self
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tool_core::agent::ModelHook;
+use tool_core::agent::{ModelHook, ReplyChanges};
 use tool_core::drivers::PreparedRequest;
 use tool_core::{Message, RunContext, Untrusted, async_trait};
 
@@ -111,6 +111,10 @@ fn message(facts: &str) -> String {
 
 #[async_trait]
 impl ModelHook for MemoryHook {
+    fn reply_changes(&self) -> ReplyChanges {
+        ReplyChanges::Nothing
+    }
+
     async fn before_request(
         &self,
         request: &mut PreparedRequest<'_>,

@@ -10,7 +10,7 @@ use tool_runtime::agent::session::{
     MemoryLeases, SessionError, SessionInfo, SessionLocks, SessionOwner, SessionPart, SessionQuery,
     SessionRecord, SessionStatus, SessionStore, SessionWrite,
 };
-use tool_runtime::async_trait;
+use tool_runtime::{Message, async_trait};
 
 /// The faults that a store can have.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +27,7 @@ pub(super) enum Fault {
     FillsGaps,
     TakesCasesForOne,
     EndsNamesAtZero,
+    ForgetsIds,
     CutsLongTexts,
     ForgetsToDelete,
     ListsUnsorted,
@@ -199,7 +200,13 @@ impl SessionStore for FaultyStore {
         if self.0 != Fault::KeepsWhatWasReplaced {
             stored.messages.truncate(write.from);
         }
-        stored.messages.extend_from_slice(write.messages);
+        let forget = |message: &Message| match message.clone() {
+            Message::User { parts, .. } if self.0 == Fault::ForgetsIds => {
+                Message::user_parts(parts)
+            }
+            message => message,
+        };
+        stored.messages.extend(write.messages.iter().map(forget));
         if self.0 == Fault::WritesInTwo {
             self.1.sessions.lock().unwrap().insert(key.clone(), stored.clone());
             tokio::task::yield_now().await;

@@ -57,4 +57,14 @@ pub trait AnswerValidator: Send + Sync {
     /// # Cancellation
     /// The future is dropped if the run is cancelled or reaches its time limit.
     async fn validate(&self, answer: &str, ctx: &RunContext<'_>) -> Result<(), String>;
+
+    /// Returns true if a reply without calls is not streamed before it is accepted. Default: true.
+    ///
+    /// If no validator and no [`ModelHook`](crate::agent::ModelHook) holds replies back, they are
+    /// streamed as they arrive, and
+    /// [`ModelEvent::ValidationFailed`](crate::event::ModelEvent::ValidationFailed) names a text
+    /// that was streamed and then rejected.
+    fn holds_back_answers(&self) -> bool {
+        true
+    }
 }

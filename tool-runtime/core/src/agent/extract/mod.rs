@@ -266,8 +266,9 @@ impl Run {
                 let event = || RunEvent::MessageAdded {
                     source: MessageSource::Loop,
                     source_name: None,
+                    message: None,
                     text,
-                    attachments: 0,
+                    attachments: Vec::new(),
                 };
                 self.emit_added_as((attempt == 1).then(event));
             }
@@ -297,7 +298,7 @@ impl RunState {
             return;
         }
         self.turn.edit(|messages| {
-            let Some(Message::User { parts }) = messages.last_mut() else { return };
+            let Some(Message::User { parts, .. }) = messages.last_mut() else { return };
             parts.retain(|part| !is_output_request(part));
             if parts.is_empty() {
                 messages.pop();

@@ -139,6 +139,98 @@ impl Paused {
         &self.pending
     }
 
+    /// Returns the pending calls of this run and of all runs nested in it that await a decision or
+    /// an answer, each with the id of its run. A call that waits for its nested run is left out.
+    ///
+    /// Call ids are unique within a run only. [`decide_at`](Self::decide_at) and
+    /// [`answer_at`](Self::answer_at) take both.
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::{Approval, AskLater};
+    /// use tool_runtime::{
+    ///     Agent, ChatReply, Policy, ScriptedModel, StopReason, Tools, tool, tools,
+    /// };
+    ///
+    /// /// Deletes a file.
+    /// #[tool(permission = "ask")]
+    /// async fn delete(path: String) -> String {
+    ///     format!("{path} is deleted")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let delete_call = ChatReply::default().call("delete", r#"{"path": "old.txt"}"#);
+    /// let model = ScriptedModel::new([delete_call, ChatReply::text("It is gone.")]);
+    /// let cleaner = Agent::new(model, tools![delete])
+    ///     .policy(Policy::new().approver(AskLater))
+    ///     .into_tool("cleaner", "Cleans up.");
+    /// let clean = ChatReply::default().call("cleaner", r#"{"task": "Clean up."}"#);
+    /// let model = ScriptedModel::new([clean, ChatReply::text("Done.")]);
+    /// let agent = Agent::new(model, Tools::new().with(cleaner));
+    /// let stopped = agent.run("Clean up.").await.unwrap_err();
+    /// let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!() };
+    ///
+    /// // What a form needs: the ids, and what is to be decided.
+    /// let waiting: Vec<_> = paused.pending_all().into_iter().map(|(run, pending)| {
+    ///     (run, pending.call.id.clone(), pending.tool.clone())
+    /// }).collect();
+    /// let [(run, call, tool)] = &waiting[..] else { panic!() };
+    /// assert_eq!(tool, "delete");
+    /// paused.decide_at(*run, call, Approval::Once, "Ada")?;
+    /// assert_eq!(agent.resume(*paused).finish().await?.text, "Done.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn pending_all(&self) -> Vec<(RunId, &PendingCall)> {
+        let each = self.pending.iter().flat_map(|pending| match pending.nested_run() {
+            Some(nested) => nested.pending_all(),
+            None => vec![(self.run, pending)],
+        });
+        each.collect()
+    }
+
+    /// Decides on a pending call of this run, or of a run nested in it, as [`decide`](Self::decide)
+    /// does.
+    ///
+    /// # Errors
+    /// Returns the errors of [`decide`](Self::decide), and [`PendingCallError::UnknownRun`] if
+    /// neither this run nor one nested in it has this id.
+    pub fn decide_at(
+        &mut self,
+        run: RunId,
+        call: impl Into<CallId>,
+        approval: Approval,
+        by: impl Into<String>,
+    ) -> Result<(), PendingCallError> {
+        self.run_at(run).ok_or(PendingCallError::UnknownRun(run))?.decide(call, approval, by)
+    }
+
+    /// Answers the question of a pending call of this run, or of a run nested in it, as
+    /// [`answer`](Self::answer) does.
+    ///
+    /// # Errors
+    /// Returns the errors of [`answer`](Self::answer), and [`PendingCallError::UnknownRun`] if
+    /// neither this run nor one nested in it has this id.
+    pub fn answer_at(
+        &mut self,
+        run: RunId,
+        call: impl Into<CallId>,
+        value: impl Into<Value>,
+        by: impl Into<String>,
+    ) -> Result<(), PendingCallError> {
+        self.run_at(run).ok_or(PendingCallError::UnknownRun(run))?.answer(call, value, by)
+    }
+
+    fn run_at(&mut self, run: RunId) -> Option<&mut Self> {
+        if self.run == run {
+            return Some(self);
+        }
+        self.pending.iter_mut().find_map(|pending| match &mut pending.state {
+            Some(ToolState::Run(nested)) => nested.run_at(run),
+            _ => None,
+        })
+    }
+
     /// Returns the tools of all calls that await an answer if `with_question`, otherwise of those
     /// that await a decision. Each has the sub-agents in which its call is nested.
     pub(crate) fn awaited(&self, with_question: bool) -> Vec<String> {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::agent::Paused;
 use crate::dispatch::Dispatcher;
-use crate::event::ToolExecution;
+use crate::event::{RunId, ToolExecution};
 use crate::message::{CallId, ToolCall, visible, visible_json, visible_value};
 use crate::registry::Snapshot;
 use crate::tool::{
@@ -78,6 +78,9 @@ pub struct PendingCall {
     /// The question whose answer the call awaits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) question: Option<String>,
+    /// The JSON Schema of the answer to the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer_schema: Option<Value>,
     /// The answer to the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<CallAnswer>,
@@ -125,6 +128,7 @@ impl PendingCall {
             redacted_arguments_json,
             // A tool that saves a paused run waits for the decisions on its calls.
             question: execution.question().filter(|_| !has_nested_run).map(ToOwned::to_owned),
+            answer_schema: execution.answer_schema().filter(|_| !has_nested_run).cloned(),
             state,
             answer: None,
         }
@@ -181,6 +185,11 @@ impl PendingCall {
         self.question.as_deref().map(visible)
     }
 
+    /// Returns the JSON Schema of the answer to the question, if the tool states one.
+    pub fn answer_schema(&self) -> Option<&Value> {
+        self.answer_schema.as_ref()
+    }
+
     /// Returns the state that the tool saved when it suspended the call, including secrets; `None`
     /// if it has not started, or if its state is a [nested run](Self::nested_run).
     pub fn suspended_state(&self) -> Option<&Value> {
@@ -215,6 +224,7 @@ impl PendingCall {
             fingerprint: self.fingerprint,
             state,
             question: self.question.clone(),
+            answer_schema: self.answer_schema.clone(),
             answer: self.answer.clone(),
         })
     }
@@ -271,6 +281,9 @@ pub enum PendingCallError {
     /// No pending call has this id.
     #[error("no pending call with the id `{}`", visible(.0.as_str()))]
     Unknown(CallId),
+    /// Neither the paused run nor one nested in it has this id.
+    #[error("no paused run with the id `{0}`")]
+    UnknownRun(RunId),
     /// The call has started, and calls of its nested run are pending.
     #[error(
         "call `{}` waits for its nested run: decide on the calls of that run, with `nested_run_mut` or `decide_each`",

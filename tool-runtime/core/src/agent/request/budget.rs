@@ -1,7 +1,7 @@
 //! Usage of the attempts at one model request, and the budget left for another attempt.
 
 use crate::agent::outcome::stop_reason::exceeded_limit;
-use crate::agent::turn::estimate_usage;
+use crate::agent::turn::{estimate_partial_usage, estimate_usage};
 use crate::agent::{Limits, StopReason, Turn};
 use crate::message::Usage;
 use crate::models::{ChatReply, ChatRequest};
@@ -14,6 +14,8 @@ pub(crate) struct RequestBudget {
     /// The number of model requests of the run so far.
     requests: u32,
     replies: u32,
+    /// The number of bytes that have arrived of a reply that is not complete.
+    partial_bytes: usize,
     reported: Option<Usage>,
     /// Estimated usage of replies for which the provider reported none.
     estimated: Usage,
@@ -29,6 +31,7 @@ impl RequestBudget {
             before: turn.metered(),
             requests: turn.requests(),
             replies: 0,
+            partial_bytes: 0,
             reported: None,
             estimated: Usage::default(),
             first: None,
@@ -38,6 +41,7 @@ impl RequestBudget {
     /// Adds the usage of one attempt.
     pub(crate) fn record(&mut self, request: ChatRequest<'_>, reply: &ChatReply) {
         self.replies = self.replies.saturating_add(1);
+        self.partial_bytes = 0;
         self.first.get_or_insert(reply.usage);
         match reply.usage {
             Some(usage) => *self.reported.get_or_insert_default() += usage,
@@ -70,6 +74,20 @@ impl RequestBudget {
     }
 
     /// Returns the number of replies of the exchange so far.
+    /// Returns the number of bytes that have arrived of a reply that is not complete.
+    pub(crate) fn partial_bytes(&mut self) -> &mut usize {
+        &mut self.partial_bytes
+    }
+
+    /// Adds the estimated usage of a request that failed after a part of its reply had arrived, and
+    /// returns it.
+    pub(crate) fn record_failed(&mut self, request: ChatRequest<'_>) -> Option<Usage> {
+        let bytes = std::mem::take(&mut self.partial_bytes);
+        let usage = (bytes > 0).then(|| estimate_partial_usage(request, bytes))?;
+        self.estimated += usage;
+        Some(usage)
+    }
+
     pub(crate) fn replies(&self) -> u32 {
         self.replies
     }

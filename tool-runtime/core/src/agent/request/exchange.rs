@@ -5,7 +5,8 @@
 //! 3. The driver parses the reply. If it can't, the model is asked again with the parse error, up
 //!    to the driver's number of attempts.
 //! 4. A driver may ask once more for the answer in the model's own words.
-//! 5. The hooks see the reply, in reverse order.
+//! 5. The hooks see the reply, in reverse order. Before that, those that change it piece by piece
+//!    receive its pieces as they arrive (`piece_hooks.rs`).
 //!
 //! Every reply counts towards the budget and the iteration limit, even if it can't be parsed.
 
@@ -16,10 +17,11 @@ use crate::agent::StopReason;
 use crate::agent::config::AgentConfig;
 use crate::agent::hook::ModelHook;
 use crate::agent::request::budget::RequestBudget;
+use crate::agent::request::piece_hooks::PieceHooks;
 use crate::drivers::{DeltaDecoder, DeltaTracker, PreparedRequest, ReplyParseErrorKind};
 use crate::event::ModelEvent;
 use crate::guard::{BoxFuture, CatchPanic, Panic, catch_panic};
-use crate::message::AssistantPart;
+use crate::message::{AssistantPart, Message};
 use crate::models::{
     ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, DeltaSink, ToolChoice, repaired_messages,
 };
@@ -34,7 +36,12 @@ pub(crate) struct ModelExchange<'q, 'p> {
     /// The context that the hooks receive.
     pub(crate) context: RunContext<'q>,
     pub(crate) request: PreparedRequest<'q>,
+    /// Receives the deltas of the reply, if it is streamed.
     pub(crate) deltas: Option<&'q mut BoxedDeltaSink<'p>>,
+    /// Whether nothing that the deltas contain is passed on before the hooks have seen the reply.
+    pub(crate) holds_back: bool,
+    /// The transcript of the run, in which the ids of calls are unique.
+    pub(crate) transcript: &'q [Message],
     /// Emits an event for each reply that can't be parsed.
     pub(crate) emit: &'q (dyn Fn(ModelEvent) + Send + Sync),
     /// Counts the usage of every reply, even if no reply can be parsed.
@@ -48,7 +55,8 @@ impl ModelExchange<'_, '_> {
     /// Returns the reply, with the usage of this and of all earlier replies of the exchange; and
     /// the tool choice with which it was requested, which a hook may have changed.
     pub(crate) async fn reply(self) -> Result<(ChatReply, ToolChoice), StopReason> {
-        let Self { agent, context, mut request, mut deltas, emit, budget, is_call_due } = self;
+        let Self { agent, context, mut request, emit, budget, is_call_due, transcript, .. } = self;
+        let Self { mut deltas, holds_back, .. } = self;
         for hook in &agent.hooks {
             let flow = run_before_hook(hook.as_ref(), &mut request, &context).await;
             stop_if_requested(flow)?;
@@ -59,13 +67,18 @@ impl ModelExchange<'_, '_> {
         let mut prepared = guard_driver(|| driver.prepare(request))?;
         let attempts = guard_driver(|| driver.max_parse_attempts())?;
         let mut attempt = 1;
-        let (mut reply, mut tracker) = loop {
-            let mut tracker = DeltaTracker::default();
+        let mut streamed = StreamedReply {
+            tracker: DeltaTracker::new(transcript),
+            pieces: PieceHooks::new(&agent.hooks, context),
+        };
+        let mut reply = loop {
+            streamed.restart();
             let mut raw = match &mut deltas {
                 None => request_reply(agent.model.as_ref(), prepared.request()).await?,
                 Some(deltas) => {
                     let decoder = guard_driver(|| driver.stream_decoder(request))?;
-                    let mut sink = decoding_sink(decoder, &mut tracker, &mut **deltas);
+                    let partial = budget.partial_bytes();
+                    let mut sink = decoding_sink(decoder, &mut streamed, partial, &mut **deltas);
                     stream_reply(agent.model.as_ref(), prepared.request(), &mut *sink).await?
                 }
             };
@@ -74,7 +87,7 @@ impl ModelExchange<'_, '_> {
                 emit(ModelEvent::ClientWarning { reason });
             }
             let mut error = match guard_driver(|| driver.parse(raw, request))? {
-                Ok(reply) => break (reply, tracker),
+                Ok(reply) => break reply,
                 Err(error) => error,
             };
             emit(parse_failure_event(
@@ -86,7 +99,7 @@ impl ModelExchange<'_, '_> {
             let limit = budget.check_iterations();
             if attempt >= attempts || limit.is_err() {
                 match error.fallback.take() {
-                    Some(reply) => break (*reply, tracker),
+                    Some(reply) => break *reply,
                     None if attempt < attempts => limit?,
                     None => return Err(StopReason::UnparsableReply(Box::new(error))),
                 }
@@ -103,17 +116,32 @@ impl ModelExchange<'_, '_> {
             && budget.check().is_ok()
         {
             let model = model.as_ref().unwrap_or(&agent.model);
-            let answer = request_answer(model.as_ref(), &last, &mut tracker, &mut deltas).await?;
+            let answer = request_answer(model.as_ref(), &last, &mut streamed, &mut deltas).await?;
             budget.record(last.request(), &answer);
             reply = with_answer_text(reply, answer);
         }
         if let Some(deltas) = &mut deltas {
-            tracker.emit_rest(&reply, &mut **deltas);
+            let StreamedReply { tracker, pieces } = &mut streamed;
+            tracker.emit_rest(&mut reply, &mut |delta| pieces.push(delta, &mut **deltas));
+            pieces.finish(&mut **deltas);
         }
+        stop_if_requested(
+            streamed
+                .pieces
+                .change(&mut reply)
+                .map_or_else(hook_panicked, |()| ControlFlow::Continue(())),
+        )?;
+        let was_streamed = deltas.is_some() && !holds_back && !agent.hooks.is_empty();
+        let streamed_parts = was_streamed.then(|| reply.parts.clone());
         reply.usage = budget.reported_usage();
         for hook in agent.hooks.iter().rev() {
             let flow = run_after_hook(hook.as_ref(), &mut reply, &context).await;
             stop_if_requested(flow)?;
+        }
+        if let Some(parts) = streamed_parts
+            && parts != reply.parts
+        {
+            emit(ModelEvent::ReplyReplaced { text: ChatReply::new(parts).to_text() });
         }
         // A hook may have replaced the reply. The usage of the replaced one still counts.
         reply.usage = reply.usage.or_else(|| budget.reported_usage());
@@ -121,16 +149,37 @@ impl ModelExchange<'_, '_> {
     }
 }
 
+/// The part of a reply that has arrived.
+struct StreamedReply<'q> {
+    tracker: DeltaTracker<'q>,
+    pieces: PieceHooks<'q>,
+}
+
+impl StreamedReply<'_> {
+    fn forward(&mut self, delta: Delta<'_>, deltas: &mut DeltaSink<'_>) {
+        let Self { tracker, pieces } = self;
+        tracker.forward(delta, &mut |delta| pieces.push(delta, deltas));
+    }
+
+    /// Forgets a reply that was rejected.
+    fn restart(&mut self) {
+        self.tracker.restart();
+        self.pieces.restart();
+    }
+}
+
 /// Returns a sink that passes deltas through the driver's decoder, if it has one, and tracks what
-/// is forwarded.
+/// is forwarded. It adds the bytes of what the model has sent to `partial_bytes`.
 fn decoding_sink<'h>(
     mut decoder: Option<DeltaDecoder<'h>>,
-    tracker: &'h mut DeltaTracker,
+    streamed: &'h mut StreamedReply<'_>,
+    partial_bytes: &'h mut usize,
     deltas: &'h mut DeltaSink<'_>,
 ) -> BoxedDeltaSink<'h> {
     Box::new(move |delta| {
+        *partial_bytes += delta.text().len();
         if let Some(decoder) = &mut decoder {
-            decoder(delta, &mut |delta| tracker.forward(delta, deltas));
+            decoder(delta, &mut |delta| streamed.forward(delta, deltas));
         }
     })
 }
@@ -139,14 +188,14 @@ fn decoding_sink<'h>(
 async fn request_answer(
     model: &dyn ChatModel,
     request: &PreparedRequest<'_>,
-    tracker: &mut DeltaTracker,
+    streamed: &mut StreamedReply<'_>,
     deltas: &mut Option<&mut BoxedDeltaSink<'_>>,
 ) -> Result<ChatReply, StopReason> {
     match deltas {
         None => request_reply(model, request.request()).await,
         Some(deltas) => {
             let mut forward: BoxedDeltaSink<'_> =
-                Box::new(|delta| tracker.forward(delta, &mut ***deltas));
+                Box::new(|delta| streamed.forward(delta, &mut ***deltas));
             stream_reply(model, request.request(), &mut *forward).await
         }
     }
@@ -228,13 +277,16 @@ fn stream_reply<'a>(
     ))
 }
 
+fn hook_panicked(Panic(message): Panic) -> ControlFlow<String> {
+    ControlFlow::Break(format!("a hook panicked: {message}"))
+}
+
 async fn run_before_hook(
     hook: &dyn ModelHook,
     request: &mut PreparedRequest<'_>,
     ctx: &RunContext<'_>,
 ) -> ControlFlow<String> {
-    let panicked = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
-    CatchPanic::new(|| hook.before_request(request, ctx), panicked).await
+    CatchPanic::new(|| hook.before_request(request, ctx), hook_panicked).await
 }
 
 async fn run_after_hook(
@@ -242,8 +294,7 @@ async fn run_after_hook(
     reply: &mut ChatReply,
     ctx: &RunContext<'_>,
 ) -> ControlFlow<String> {
-    let panicked = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
-    CatchPanic::new(|| hook.after_reply(reply, ctx), panicked).await
+    CatchPanic::new(|| hook.after_reply(reply, ctx), hook_panicked).await
 }
 
 /// Prepares the request of this turn with these options.

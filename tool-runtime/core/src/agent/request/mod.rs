@@ -2,5 +2,6 @@
 
 pub(crate) mod budget;
 pub(crate) mod exchange;
+mod piece_hooks;
 pub(crate) mod prompt;
 pub(crate) mod selection;

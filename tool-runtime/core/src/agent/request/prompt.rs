@@ -77,7 +77,7 @@ impl Prompt {
 
     /// Appends a user message.
     pub(crate) fn with_user_text(mut self, text: impl Into<String>) -> Self {
-        push_user(&mut self.transcript, vec![ContentPart::Text { text: text.into() }]);
+        push_user(&mut self.transcript, None, vec![ContentPart::Text { text: text.into() }]);
         self
     }
 
@@ -85,7 +85,7 @@ impl Prompt {
     pub(crate) fn append_to(self, mut before: Vec<Message>, offered_tools: OfferedTools) -> Self {
         for message in self.transcript {
             match message {
-                Message::User { parts } => push_user(&mut before, parts),
+                Message::User { id, parts } => push_user(&mut before, id, parts),
                 message => before.push(message),
             }
         }

@@ -4,7 +4,7 @@ use super::Run;
 use crate::agent::{StopReason, Turn};
 use crate::event::{EventKind, Origin, RunEvent, RunId, micros};
 use crate::guard::{drop_guarded, error_text};
-use crate::message::CallId;
+use crate::message::{CallId, Message};
 use crate::span::{self, Span};
 
 /// The events of a run as a whole: where they belong, and which are not emitted yet.
@@ -77,7 +77,14 @@ impl Run {
     pub(in crate::agent) fn emit_added_as(&mut self, added: impl IntoIterator<Item = RunEvent>) {
         self.state.turn.mark_reported();
         if self.dispatcher.has_observers() {
-            self.events.unemitted.extend(added);
+            let last = self.state.turn.transcript().last().and_then(Message::id);
+            let identified = added.into_iter().map(|mut event| {
+                if let RunEvent::MessageAdded { message, .. } = &mut event {
+                    *message = last.cloned();
+                }
+                event
+            });
+            self.events.unemitted.extend(identified);
         }
         if self.started.is_some() {
             self.emit_added_messages();
@@ -96,6 +103,7 @@ impl Run {
     /// Emits that the run ended, or paused.
     pub(in crate::agent) fn emit_finished(&mut self, reason: Option<&StopReason>) {
         self.events.is_finish_emitted = true;
+        self.emit_held_back(false);
         self.emit_finished_with(|| reason.map(|reason| (reason.code(), error_text(reason))));
     }
 
@@ -124,6 +132,7 @@ impl Drop for Run {
     fn drop(&mut self) {
         drop_guarded(self.requests.offered.take());
         if !self.events.is_finish_emitted {
+            self.emit_held_back(false);
             let reason = || Some(("DROPPED", "the run was dropped before it ended".to_owned()));
             self.emit_finished_with(reason);
         }

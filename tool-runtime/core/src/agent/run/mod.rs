@@ -22,8 +22,8 @@ mod abandoned;
 mod calls;
 mod early_results;
 mod events;
-mod redacted_deltas;
 mod remote;
+mod reply_deltas;
 mod request;
 mod required_call;
 mod session;
@@ -44,7 +44,6 @@ use super::state::RunState;
 use super::steering::RunInProgress;
 use super::{Answer, StopReason, Stopped, Turn};
 use crate::agent::outcome::answer::stopped_at;
-use crate::agent::request::exchange::BoxedDeltaSink;
 use crate::dispatch::Dispatcher;
 use crate::event::{Observer, Origin, RunId, ToolExecution};
 use crate::message::{CallId, Message};
@@ -170,12 +169,6 @@ impl Run {
     /// Saves each step to this session.
     pub(super) fn in_session(mut self, session: RunSession) -> Self {
         self.session = session;
-        self
-    }
-
-    /// Sends the deltas of replies to this sink.
-    pub(super) fn with_deltas(mut self, deltas: BoxedDeltaSink<'static>) -> Self {
-        self.requests.deltas = Some(deltas);
         self
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::Run;
-use super::redacted_deltas::RedactedDeltas;
+use super::reply_deltas::{HeldBackReply, ReplyDeltas, awaits_validation};
 use super::required_call::{is_allowed, refusal};
 use crate::agent::StopReason;
 use crate::agent::request::budget::RequestBudget;
@@ -18,7 +18,7 @@ use crate::agent::steering::RunInProgress;
 use crate::event::{ModelEvent, ToolEvent, micros};
 use crate::guard::{drop_guarded, error_text};
 use crate::message::{ToolCall, Usage};
-use crate::models::{ChatRequest, ToolChoice};
+use crate::models::{ChatModel, ChatRequest, ModelInfo, ToolChoice};
 use crate::registry::Snapshot;
 use crate::schema::Schema;
 use crate::span;
@@ -27,8 +27,8 @@ use crate::tool::{RunContext, ToolErrorKind, UsageMeter};
 /// State that the requests of a run share.
 #[derive(Default)]
 pub(in crate::agent) struct RequestState {
-    /// Receives the deltas of replies.
-    pub(super) deltas: Option<BoxedDeltaSink<'static>>,
+    /// The last reply, if its pieces were not passed on.
+    pub(super) held_back: Option<HeldBackReply>,
     /// The schema that the answer has to fit. If it is set, no tools are offered.
     pub(in crate::agent) output_schema: Option<Schema>,
     /// The tools of the last request, in which its calls are looked up.
@@ -57,16 +57,25 @@ impl Run {
         let RunState { turn, window: window_state, prompt_index, .. } = &mut self.state;
         let origin = self.events.origin(turn.iterations() + 1);
         dispatcher.report_unmatched_rules(&origin, &tools);
-        dispatcher.emit(&origin, || ModelEvent::Requested);
+        let message = turn.next_message_id();
+        dispatcher.emit(&origin, || ModelEvent::Requested { message });
         let started = Instant::now();
         let options = request_options(agent, turn, self.requests.output_schema.as_ref());
         let emit = |event: ModelEvent| dispatcher.emit(&origin, || event);
+        let emit_failed = |reason: &StopReason, text: String, usage: Option<Usage>| {
+            emit(failed_event(reason, agent.model.as_ref(), text, usage, started));
+        };
         let messages = match &agent.window {
             None => Cow::Borrowed(turn.transcript()),
             Some(window) => {
-                let (messages, summary_error) = deadline
-                    .wait(window.fit(turn.transcript(), *prompt_index, window_state))
-                    .await?;
+                let fitted = window.fit(turn.transcript(), *prompt_index, window_state);
+                let (messages, summary_error) = match deadline.wait(fitted).await {
+                    Ok(fitted) => fitted,
+                    Err(reason) => {
+                        emit_failed(&reason, String::new(), None);
+                        return Err(reason);
+                    }
+                };
                 if let Some(failed) = summary_error {
                     emit(ModelEvent::SummaryFailed { reason: error_text(&*failed) });
                     drop_guarded(failed);
@@ -76,11 +85,15 @@ impl Run {
         };
         let request = ChatRequest::new(&messages).tools(&offered);
         let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
-        let request = prepare_request(request, options);
-        let sink = self.requests.deltas.as_mut();
-        let mut redacted =
-            sink.map(|sink| RedactedDeltas::new(dispatcher.redactor(), sink.as_mut()));
-        let mut redacting = redacted.as_mut().map(RedactedDeltas::sink);
+        let prepared = prepare_request(request, options);
+        let holds_back = agent.holds_back_replies();
+        let streams = dispatcher.receives_deltas();
+        let mut streamed = ReplyDeltas::new(dispatcher, &origin);
+        let mut sink: Option<BoxedDeltaSink<'_>> = match (streams, holds_back) {
+            (false, _) => None,
+            (true, true) => Some(Box::new(|_| {})),
+            (true, false) => Some(Box::new(|delta| streamed.push(delta))),
+        };
         let mut metered = MeteredBudget {
             budget: RequestBudget::new(turn),
             meter: &self.meter,
@@ -90,16 +103,25 @@ impl Run {
             .with_transcript(turn.transcript())
             .with_extensions(dispatcher.registered_extensions(), dispatcher.registered_extensions())
             .with_emitter(&emit);
-        let budget = &mut metered.budget;
-        let deltas = redacting.as_mut();
-        let is_call_due = !turn.has_required_call();
-        let emit = &emit;
-        let exchange = ModelExchange { agent, context, request, deltas, emit, budget, is_call_due };
+        let exchange = ModelExchange {
+            agent,
+            context,
+            request: prepared,
+            deltas: sink.as_mut(),
+            holds_back,
+            transcript: turn.transcript(),
+            emit: &emit,
+            budget: &mut metered.budget,
+            is_call_due: !turn.has_required_call(),
+        };
         let reply = async { deadline.wait(Box::pin(exchange.reply())).await? };
         let (reply, choice) =
             match span::instrument(span::chat(), reply, StopReason::error_type).await {
                 Ok(reply) => reply,
                 Err(reason) => {
+                    drop(sink);
+                    let usage = metered.budget.record_failed(request);
+                    emit_failed(&reason, streamed.finish(), usage);
                     let replies = metered.budget.replies();
                     drop((messages, metered));
                     self.state.turn.add_metered(self.meter.take());
@@ -108,10 +130,8 @@ impl Run {
                 }
             };
         let duration = micros::truncate(started.elapsed());
-        drop(redacting);
-        if let Some(redacted) = redacted {
-            redacted.finish();
-        }
+        drop(sink);
+        streamed.finish();
         // This run may hold the last handle to tools that were removed meanwhile, whose destructors
         // are foreign code.
         drop_guarded(self.requests.offered.replace(tools));
@@ -121,7 +141,9 @@ impl Run {
         }
         drop(messages);
         let turn = &mut self.state.turn;
-        let (before, usage) = (turn.transcript().len(), reply.usage);
+        let (before, usage, finish_reason) =
+            (turn.transcript().len(), reply.usage, reply.finish_reason);
+        let served_by = reply.model.clone();
         turn.add_repeated_requests(metered.budget.replies().saturating_sub(1));
         let mut total = metered.into_estimate();
         total += usage.unwrap_or_default();
@@ -132,11 +154,30 @@ impl Run {
         }
         // Emitted from the transcript: there, calls have the ids under which they run.
         let Some(reply) = turn.transcript().get(before) else { return Ok(choice) };
-        dispatcher.emit(&origin, || {
-            let calls = reply.calls().cloned().collect();
-            let (text, reasoning) = (reply.text(), reply.reasoning());
-            ModelEvent::Replied { text, reasoning, calls, usage, duration }
-        });
+        let replied = || {
+            let ModelInfo { name, provider, context_tokens, .. } = agent.model.info();
+            ModelEvent::Replied {
+                message: reply.id().cloned(),
+                text: reply.text(),
+                reasoning: reply.reasoning(),
+                calls: reply.calls().cloned().collect(),
+                provider,
+                model: served_by.or(name),
+                finish_reason,
+                usage,
+                context_tokens,
+                duration,
+            }
+        };
+        if streams && holds_back {
+            if awaits_validation(agent, turn) {
+                let event = replied();
+                self.requests.held_back = Some(HeldBackReply { origin, index: before, event });
+                return Ok(choice);
+            }
+            ReplyDeltas::new(dispatcher, &origin).emit_message(reply);
+        }
+        dispatcher.emit(&origin, replied);
         // The turn records results for calls that may not run.
         for (call, result) in turn.answered_calls() {
             let execution = || dispatcher.skipped_execution(call.clone(), result.clone());
@@ -144,6 +185,20 @@ impl Run {
         }
         Ok(choice)
     }
+}
+
+/// Returns the event of a request that failed after observers had received `text`.
+fn failed_event(
+    reason: &StopReason,
+    model: &dyn ChatModel,
+    text: String,
+    usage: Option<Usage>,
+    started: Instant,
+) -> ModelEvent {
+    let ModelInfo { name: model, provider, .. } = model.info();
+    let (code, error) = (reason.code().to_owned(), error_text(reason));
+    let duration = micros::truncate(started.elapsed());
+    ModelEvent::Failed { code, error, text, provider, model, usage, duration }
 }
 
 /// The budget of one exchange. Unless a reply reports its usage, dropping it adds the usage to the

@@ -43,6 +43,7 @@ impl Run {
             }
             _ => "This is no answer yet: call one of the tools before you answer.".to_owned(),
         };
+        self.emit_held_back(false);
         self.emit(|| ModelEvent::ValidationFailed { text, reason: reason.clone(), attempt });
         self.collect_added_messages();
         self.state.turn.reject_reply(vec![ContentPart::Text { text: reason }])?;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::Run;
-use crate::agent::{Outcome, Step, StopReason};
+use super::reply_deltas::awaits_validation;
+use crate::agent::StopReason;
 use crate::event::ModelEvent;
 use crate::guard::{BoxFuture, CatchPanic, Panic};
 use crate::message::{ContentPart, Message};
@@ -15,15 +16,13 @@ impl Run {
     /// The transcript with an answer is saved only after this, so that a resumed run never ends
     /// with an answer that was not validated.
     pub(super) async fn validate_answer(&mut self) -> Result<(), StopReason> {
-        let is_answered = self.turn().next() == Step::Done(Outcome::Answered);
-        if !is_answered
-            || self.agent.answer_validators.is_empty()
-            || self.turn().extraction_phase().is_some()
-        {
+        if !awaits_validation(&self.agent, self.turn()) {
             return Ok(());
         }
         let answer = self.turn().transcript().last().map(Message::text).unwrap_or_default();
-        let Some(rejection) = self.find_rejection(&answer).await? else {
+        let found = self.find_rejection(&answer).await;
+        self.emit_held_back(matches!(found, Ok(None)));
+        let Some(rejection) = found? else {
             self.state.rejected_answers = 0;
             return Ok(());
         };

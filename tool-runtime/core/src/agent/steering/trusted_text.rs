@@ -4,7 +4,7 @@ use crate::message::{ContentPart, Message, Untrusted};
 
 /// Returns the trusted text of a user message, or `None` if it has none.
 pub(in crate::agent) fn trusted_text(message: &Message) -> Option<String> {
-    let Message::User { parts } = message else { return None };
+    let Message::User { parts, .. } = message else { return None };
     let text = |part: &ContentPart| part.as_text().map(str::to_owned);
     let texts = parts.iter().filter_map(text).filter(|text| !Untrusted::is_marked(text));
     let texts: Vec<_> = texts.collect();

@@ -29,6 +29,7 @@ impl Turn {
         change(&mut transcript);
         self.transcript = Arc::new(transcript);
         self.normalize();
+        self.identify_from(0);
         if self.transcript.last() != before.last() {
             // The finish reason of the replaced reply does not apply to the new last message.
             self.finish = FinishReason::default();
@@ -51,7 +52,8 @@ impl Turn {
         self.reset_open_calls();
         let transcript = Arc::make_mut(&mut self.transcript);
         transcript.pop();
-        push_user(transcript, parts);
+        push_user(transcript, None, parts);
+        self.identify_last();
         Ok(())
     }
 
@@ -79,7 +81,7 @@ impl Turn {
             transcript.push(Message::Tool { results: std::mem::take(&mut self.early_results) });
         }
         // An empty last reply stays: it decides how the run ended.
-        let is_empty_reply = |message: &mut Message| matches!(message, Message::Assistant { parts } if is_empty_reply(parts));
+        let is_empty_reply = |message: &mut Message| matches!(message, Message::Assistant { parts, .. } if is_empty_reply(parts));
         let transcript = match transcript.pop_if(is_empty_reply) {
             None => repaired(transcript),
             Some(last) => {

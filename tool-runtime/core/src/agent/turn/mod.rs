@@ -13,6 +13,7 @@
 //! | `edit.rs` | edited transcripts and transcripts from outside: normalization |
 //! | `repeats.rs` | counter of repeated calls |
 //! | `report_cursor.rs` | the messages that observers have not received yet |
+//! | `message_ids.rs` | the ids of messages |
 //! | `estimate.rs` | token estimate for providers that report no usage |
 //! | `shared.rs` | serialization of the shared transcript |
 //! | `step.rs` | steps, outcomes and stop requests |
@@ -28,6 +29,7 @@
 mod calls;
 mod edit;
 mod estimate;
+mod message_ids;
 mod open_calls;
 mod repeats;
 mod report_cursor;
@@ -39,7 +41,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub(super) use self::estimate::estimate_usage;
+pub(super) use self::estimate::{estimate_partial_usage, estimate_usage};
+use self::message_ids::MessageIds;
 use self::open_calls::OpenCallIds;
 use self::repeats::RepeatedCalls;
 use self::report_cursor::ReportCursor;
@@ -99,6 +102,9 @@ pub struct Turn {
     open_call_ids: OpenCallIds,
     /// The tools that the conversation has been offered.
     offered_tools: OfferedTools,
+    /// The run that gives new messages their ids, and the number of ids that it has given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message_ids: Option<MessageIds>,
     /// The part of the transcript that observers have received.
     reported: ReportCursor,
     /// The progress of a structured-output run.
@@ -136,6 +142,7 @@ impl Turn {
             early_results: Vec::new(),
             open_call_ids: OpenCallIds::default(),
             offered_tools: OfferedTools::default(),
+            message_ids: None,
             reported: ReportCursor::default(),
             extraction: None,
         }
@@ -320,7 +327,7 @@ impl Turn {
     #[doc(hidden)]
     pub fn next(&self) -> Step {
         match self.transcript.last() {
-            Some(message @ Message::Assistant { parts }) => {
+            Some(message @ Message::Assistant { parts, .. }) => {
                 let answered: HashSet<_> = self.early_results.iter().map(|it| &it.call).collect();
                 let is_open = |call: &&ToolCall| !answered.contains(&call.id);
                 let calls: Vec<_> = message.calls().filter(is_open).cloned().collect();
@@ -397,7 +404,7 @@ impl Turn {
         self.finish = reply.finish_reason;
         self.add_usage(usage);
         let parts = with_unique_ids(&self.transcript, reply.parts);
-        self.push_message(Message::Assistant { parts });
+        self.push_message(Message::reply(parts));
         let reply = self.transcript.last();
         let limit = self.limits.max_calls_per_reply.map_or(usize::MAX, |limit| limit as usize);
         self.repeated_calls.record(reply.iter().flat_map(|reply| reply.calls()).take(limit));
@@ -431,7 +438,8 @@ impl Turn {
             return Err(TransitionError::new(reason));
         }
         self.reset_open_calls();
-        push_user(Arc::make_mut(&mut self.transcript), parts);
+        push_user(Arc::make_mut(&mut self.transcript), None, parts);
+        self.identify_last();
         Ok(())
     }
 
@@ -463,5 +471,6 @@ impl Turn {
     fn push_message(&mut self, message: Message) {
         self.reset_open_calls();
         Arc::make_mut(&mut self.transcript).push(message);
+        self.identify_last();
     }
 }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Turn;
-use crate::event::{MessageSource, RunEvent};
+use crate::event::{Attachment, MessageSource, RunEvent};
 use crate::message::{ContentPart, Message};
 
 /// The number of reported messages and, if the last one is a user message, of its reported parts.
@@ -22,7 +22,7 @@ impl ReportCursor {
     /// Returns the cursor behind the last message.
     fn end_of(messages: &[Message]) -> Self {
         let parts = match messages.last() {
-            Some(Message::User { parts }) => parts.len(),
+            Some(Message::User { parts, .. }) => parts.len(),
             _ => 1,
         };
         Self { messages: messages.len(), parts }
@@ -36,7 +36,9 @@ impl ReportCursor {
         let reported = before.get(..self.messages).unwrap_or(before);
         let Some((last, others)) = reported.split_last() else { return self };
         let is_last = |message: &Message| match (last, message) {
-            (Message::User { parts: old }, Message::User { parts }) => parts.starts_with(old),
+            (Message::User { parts: old, .. }, Message::User { parts, .. }) => {
+                parts.starts_with(old)
+            }
             _ => last == message,
         };
         let same = others.iter().zip(after).take_while(|(old, new)| old == new).count();
@@ -96,18 +98,21 @@ impl Turn {
 /// Returns the event for a system or user message, without its first `reported_parts` parts.
 fn message_event(message: &Message, reported_parts: usize) -> Option<RunEvent> {
     let (source, text, attachments) = match message {
-        Message::System { text } if reported_parts == 0 => (MessageSource::System, text.clone(), 0),
-        Message::User { parts } => {
+        Message::System { text } if reported_parts == 0 => {
+            (MessageSource::System, text.clone(), Vec::new())
+        }
+        Message::User { parts, .. } => {
             let new = parts.get(reported_parts..)?;
             let text: String = new.iter().filter_map(ContentPart::as_text).collect();
-            let attachments = new.iter().filter(|part| part.as_text().is_none()).count();
+            let attachments: Vec<_> = new.iter().filter_map(Attachment::of).collect();
             (MessageSource::User, text.trim_start_matches('\n').to_owned(), attachments)
         }
         _ => return None,
     };
-    (!text.is_empty() || attachments > 0).then_some(RunEvent::MessageAdded {
+    (!text.is_empty() || !attachments.is_empty()).then_some(RunEvent::MessageAdded {
         source,
         source_name: None,
+        message: message.id().cloned(),
         text,
         attachments,
     })
@@ -121,7 +126,9 @@ mod tests {
 
     fn report(turn: &mut Turn) -> Vec<(MessageSource, String, usize)> {
         let events = turn.unreported_messages().into_iter().map(|event| match event {
-            RunEvent::MessageAdded { source, text, attachments, .. } => (source, text, attachments),
+            RunEvent::MessageAdded { source, text, attachments, .. } => {
+                (source, text, attachments.len())
+            }
             event => panic!("{event:?}"),
         });
         let events = events.collect();
@@ -184,7 +191,7 @@ mod tests {
             (
                 |messages| {
                     messages.iter_mut().for_each(|message| {
-                        if let Message::User { parts } = message {
+                        if let Message::User { parts, .. } = message {
                             parts.push(text("New"))
                         }
                     })

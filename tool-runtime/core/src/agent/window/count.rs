@@ -18,8 +18,8 @@ const MEDIA_BYTES_PER_TOKEN: usize = 64;
 pub fn estimate_tokens(message: &Message) -> u64 {
     let (bytes, media_tokens) = match message {
         Message::System { text } => (text.len(), 0),
-        Message::User { parts } => sum(parts.iter().map(part_size)),
-        Message::Assistant { parts } => sum(parts.iter().map(|part| match part {
+        Message::User { parts, .. } => sum(parts.iter().map(part_size)),
+        Message::Assistant { parts, .. } => sum(parts.iter().map(|part| match part {
             AssistantPart::Text { text } => (text.len(), 0),
             AssistantPart::Call(call) => (call.name.len() + arguments_bytes(&call.arguments), 0),
             AssistantPart::Reasoning(reasoning) => (json_bytes(&reasoning.sealed), 0),

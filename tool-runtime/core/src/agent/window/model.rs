@@ -63,7 +63,7 @@ impl<M: ChatModel> Summarizer for ModelSummarizer<M> {
         let options = ChatOptions::default().max_tokens(limit);
         let request = ChatRequest::new(&messages).options(&options);
         let reply = self.model.reply(request).await?;
-        let summary = Message::Assistant { parts: reply.parts }.text();
+        let summary = Message::Assistant { id: None, parts: reply.parts }.text();
         match reply.finish_reason {
             FinishReason::ContentFilter => Err("the model provider withheld the summary".into()),
             _ if summary.trim().is_empty() => Err("the model returned an empty summary".into()),

@@ -90,11 +90,12 @@ impl<'m> VisibleMessages<'m> {
         }
         match message {
             Message::Tool { .. } => None,
-            Message::Assistant { parts } if message.calls().next().is_some() => {
+            Message::Assistant { parts, .. } if message.calls().next().is_some() => {
                 // Reasoning and provider-side tools belong to the calls and are dropped with them.
                 let is_text = |part: &&AssistantPart| matches!(part, AssistantPart::Text { .. });
                 let parts: Vec<_> = parts.iter().filter(is_text).cloned().collect();
-                (!is_empty_reply(&parts)).then_some(Cow::Owned(Message::Assistant { parts }))
+                (!is_empty_reply(&parts))
+                    .then_some(Cow::Owned(Message::Assistant { id: None, parts }))
             }
             message => Some(Cow::Borrowed(message)),
         }

@@ -110,6 +110,8 @@ async fn decide(
                     call: id.clone(),
                     tool: request.call.name.clone(),
                     arguments: request.arguments_json().to_owned(),
+                    title: entry.definition().title.clone(),
+                    expires_at: batch.scope.deadline.map(|at| batch.scope.clock.at(at)),
                     void_decision: void_decision.clone(),
                     preview: previewed.preview.clone(),
                 });

@@ -14,6 +14,7 @@ use super::context::BatchContext;
 use crate::dispatch::attempt::invoke::invoke;
 use crate::dispatch::call::call_context::CallContext;
 use crate::dispatch::call::call_record::{CallRecord, CallResult};
+use crate::event::ToolEvent;
 use crate::guard::catch_panic;
 use crate::registry::Entry;
 use crate::tool::{Availability, ToolContext, ToolError, ToolErrorKind};
@@ -24,7 +25,11 @@ const MAX_REASON_CHARS: usize = 200;
 /// Invokes a tool once, and ends the work that the attempt has spawned.
 pub(super) async fn run_attempt(call: &mut CallContext<'_>) -> CallResult {
     call.ensure_validated()?;
-    let CallContext { entry, ctx, .. } = *call;
+    let CallContext { batch, entry, ctx, .. } = *call;
+    if batch.scope.observers.need_all() {
+        let attempt = ctx.attempts() + 1;
+        batch.scope.emit(|| ToolEvent::Running { call: ctx.call_id().clone(), attempt });
+    }
     let _end_work = ctx.end_work_on_drop();
     let result = match entry.definition().timeout {
         None => {
@@ -74,6 +79,7 @@ pub(super) fn with_availability(
 /// Ends the work that a tool has spawned beside its own future.
 pub(super) async fn end_attempt(ctx: &ToolContext, record: &mut CallRecord) {
     if ctx.has_work() {
+        ctx.finish_output();
         record.has_detached_thread |= !Box::pin(ctx.end_attempt()).await;
     }
 }

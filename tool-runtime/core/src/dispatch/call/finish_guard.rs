@@ -57,7 +57,7 @@ impl Drop for FinishGuard {
         let Self { batch, call, work, end, is_started } = self;
         // The task of a call may be dropped before its first poll.
         if !*is_started {
-            batch.scope.emit(|| ToolEvent::Started { call: call.clone() });
+            batch.scope.emit(|| batch.started_event(call));
         }
         if !end.claim() {
             return;

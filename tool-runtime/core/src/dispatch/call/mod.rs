@@ -46,7 +46,7 @@ use crate::dispatch::call::intercept::PendingChanges;
 use crate::dispatch::call::record::{emit_end, into_execution};
 use crate::dispatch::call::resolve::resolve;
 use crate::dispatch::limits::admission::Admission;
-use crate::event::{ToolEvent, ToolExecution, micros};
+use crate::event::{ToolExecution, micros};
 use crate::guard::BoxFuture;
 use crate::message::ToolCall;
 use crate::registry::Entry;
@@ -69,7 +69,7 @@ pub(super) fn run_call(
         let started = Instant::now();
         batch.scope.collect_secrets(ctx.call());
         if batch.scope.observers.need_all() {
-            batch.scope.emit(|| ToolEvent::Started { call: ctx.call().clone() });
+            batch.scope.emit(|| batch.started_event(ctx.call()));
         }
         let mut record = CallRecord::default();
         let result = match batch.unrestricted_tool(ctx.call()) {

@@ -94,6 +94,7 @@ fn record_error(execution: &mut ToolExecution, mut error: ToolError) {
     execution.cause = error.source().map(|source| error_chain(source));
     (execution.result.parts, execution.protocol_error) = error.take_details();
     let question = error.question().map(ToOwned::to_owned);
+    let answer_schema = error.take_answer_schema().filter(|_| question.is_some());
     let suspended_state = error.take_state();
     if suspended_state.is_some() && execution.blocked_by.is_none() {
         execution.blocked_by = Some(BlockReason::Pending);
@@ -101,6 +102,7 @@ fn record_error(execution: &mut ToolExecution, mut error: ToolError) {
     if question.is_some() || suspended_state.is_some() {
         let review = execution.review.get_or_insert_default();
         review.question = question;
+        review.answer_schema = answer_schema;
         review.suspended_state = suspended_state.map(|state| *state);
     }
 }
@@ -113,9 +115,17 @@ pub(super) fn add_cause(execution: &mut ToolExecution, failure: String) {
     });
 }
 
-/// Returns the events at the end of a call: that it was blocked or cancelled, and its execution.
+/// Returns the events at the end of a call: its question, that it was blocked or cancelled, and its
+/// execution.
 pub(crate) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = ToolEvent> {
     let call = execution.call.id.clone();
+    let question = execution.question().filter(|_| execution.is_pending());
+    let question = question.map(|question| ToolEvent::QuestionAsked {
+        call: call.clone(),
+        tool: execution.result.tool.clone(),
+        question: question.to_owned(),
+        answer_schema: execution.answer_schema().cloned(),
+    });
     let reason = match execution.blocked_by {
         Some(blocked_by) => {
             Some(ToolEvent::Blocked { call, blocked_by, reason: execution.result.text.clone() })
@@ -127,7 +137,7 @@ pub(crate) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = Tool
     };
     // The saved state of a tool is for the tool alone.
     let execution = execution.clone().for_observers();
-    reason.into_iter().chain([ToolEvent::Finished(execution)])
+    question.into_iter().chain(reason).chain([ToolEvent::Finished(execution)])
 }
 
 /// Emits the end of a call.

@@ -25,7 +25,11 @@ impl BatchContext {
             suspended.question.as_deref()
         };
         match question {
-            Some(question) => Err(ToolError::waiting(question, suspended.state.clone(), true)),
+            Some(question) => {
+                let mut error = ToolError::waiting(question, suspended.state.clone(), true);
+                error.set_answer_schema(suspended.answer_schema.clone());
+                Err(error)
+            }
             None => Ok(()),
         }
     }

@@ -146,7 +146,7 @@ impl<'o> DecisionDecoder<'o> {
                 .find(self.other_value.trim().trim_matches('"'))
                 .map(|tool| tool.name.as_str());
             if let Some(name) = self.tool {
-                emit(Delta::Call { index: 0, name });
+                emit(Delta::Call { index: 0, id: "", name });
             }
         }
         self.other_value.clear();

@@ -22,7 +22,7 @@ pub(super) fn messages(transcript: &[Message], instructions: Option<&str>) -> Ve
     for (index, message) in rest.iter().enumerate() {
         match message {
             Message::System { .. } | Message::User { .. } => push(&mut messages, message.clone()),
-            Message::Assistant { parts } => {
+            Message::Assistant { parts, .. } => {
                 let results = match rest.get(index + 1) {
                     Some(Message::Tool { results }) => results.as_slice(),
                     _ => &[],
@@ -40,11 +40,11 @@ pub(super) fn messages(transcript: &[Message], instructions: Option<&str>) -> Ve
 /// templates refuse two messages of one role in a row.
 pub(super) fn push(messages: &mut Vec<Message>, message: Message) {
     match (messages.last_mut(), message) {
-        (Some(Message::User { parts }), Message::User { parts: more }) => {
+        (Some(Message::User { parts, .. }), Message::User { parts: more, .. }) => {
             parts.push(ContentPart::Text { text: "\n\n".to_owned() });
             parts.extend(more);
         }
-        (Some(Message::Assistant { parts }), Message::Assistant { parts: more }) => {
+        (Some(Message::Assistant { parts, .. }), Message::Assistant { parts: more, .. }) => {
             parts.push(AssistantPart::Text { text: "\n\n".to_owned() });
             parts.extend(more);
         }
@@ -93,5 +93,5 @@ fn push_observation(messages: &mut Vec<Message>, call: &ToolCall, results: &[Too
     let text = observation(&call.name, result.error.as_deref(), &text);
     let media = result.parts.iter().filter(|part| has_media(part)).cloned();
     let parts = std::iter::once(ContentPart::Text { text }).chain(media).collect();
-    push(messages, Message::User { parts });
+    push(messages, Message::User { id: None, parts });
 }

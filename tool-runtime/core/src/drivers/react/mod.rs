@@ -223,7 +223,7 @@ impl Driver for ReAct {
                 let call = unreadable_call(Formats::all(), &stripped.text, &offered);
                 let call = call.map(|call| call.feedback());
                 let forms = prompt::unreadable(call, &tools, request.options);
-                ReplyParseError::unparsable(reply, forms)
+                ReplyParseError::unparsable(*reply, forms)
             }),
         }
     }
@@ -338,7 +338,7 @@ fn parse_other_formats(
     reply: ChatReply,
     text: &str,
     tools: &[&ToolDefinition],
-) -> Result<ChatReply, ChatReply> {
+) -> Result<ChatReply, Box<ChatReply>> {
     let read = Formats::all().extract(text, &ToolLookup::new(tools));
     let answer = decision::labeled_answer(text).filter(|answer| !is_call(answer, tools));
     match (read.calls.is_empty(), answer) {
@@ -348,6 +348,6 @@ fn parse_other_formats(
             Ok(parsed)
         }
         (true, Some(answer)) => Ok(parsed_reply(&reply, String::new(), None, answer)),
-        (true, None) => Err(reply),
+        (true, None) => Err(Box::new(reply)),
     }
 }

@@ -175,7 +175,7 @@ impl StreamDecoder for TextStream<'_> {
             emit(Delta::Text(chunk.text));
         }
         for (index, call) in (first..).zip(chunk.calls) {
-            emit(Delta::Call { index, name: &call.name });
+            emit(Delta::Call { index, id: call.id.as_str(), name: &call.name });
             emit(Delta::Arguments { index, text: &call.arguments.to_text() });
         }
     }

@@ -10,7 +10,8 @@ pub(super) const DEFAULT_CAPACITY: usize = 10_000;
 
 /// Runs an observer on a dedicated thread, so that slow observers never delay a run.
 ///
-/// Events wait in a bounded queue. If the queue is full, new events are dropped, and the observer
+/// Pieces of replies do not reach the observer: it receives events only. Events wait in a bounded
+/// queue. If the queue is full, new events are dropped, and the observer
 /// receives their number as a [`LogEvent::Dropped`](crate::event::LogEvent::Dropped). When the last
 /// clone is dropped, the thread processes what is queued and ends.
 ///

@@ -51,7 +51,8 @@ pub struct Channel(Sender<Arc<Event>>);
 ///
 /// let channel = Channel::new(10);
 /// let mut reader = channel.reader();
-/// channel.observe(&Event::new(Origin::default(), UNIX_EPOCH, ModelEvent::Requested));
+/// let requested = ModelEvent::Requested { message: None };
+/// channel.observe(&Event::new(Origin::default(), UNIX_EPOCH, requested));
 /// assert_eq!(reader.try_next().unwrap().name(), "model.requested");
 /// assert!(reader.try_next().is_none());
 /// ```

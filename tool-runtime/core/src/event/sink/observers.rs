@@ -1,8 +1,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::event::{Event, ToolEvent};
+use crate::event::{Event, Origin, ToolEvent};
 use crate::guard::catch_panic;
+use crate::message::Delta;
 use crate::secret::Redactor;
 
 /// Receives events, one after the other, in the task in which they happen.
@@ -51,6 +52,24 @@ pub trait Observer: Send + Sync {
     fn only_running_calls(&self) -> bool {
         false
     }
+
+    /// Returns true if the observer also needs the pieces of replies. Default: false.
+    ///
+    /// If one observer of a run does, the models of the run, and of the runs nested in it, stream
+    /// their replies.
+    fn receives_deltas(&self) -> bool {
+        false
+    }
+
+    /// Receives a piece of a reply of the run that `origin` names, if
+    /// [`receives_deltas`](Self::receives_deltas) returns true. A panic is caught, and the run
+    /// continues.
+    ///
+    /// The pieces of a reply follow its [`Requested`](crate::event::ModelEvent::Requested). If the
+    /// reply is rejected, or its request fails, an event says so.
+    fn observe_delta(&self, origin: &Origin, delta: Delta<'_>) {
+        let _ = (origin, delta);
+    }
 }
 
 #[diagnostic::do_not_recommend]
@@ -85,6 +104,8 @@ struct ObserverList {
     list: Vec<Arc<dyn Observer>>,
     /// Whether one of them needs all events.
     need_all: bool,
+    /// Whether one of them needs the pieces of replies.
+    receive_deltas: bool,
 }
 
 impl Observers {
@@ -92,6 +113,7 @@ impl Observers {
     pub fn add(&mut self, observer: impl Observer + 'static) {
         let observers = Arc::make_mut(self.0.get_or_insert_default());
         observers.need_all |= !observer.only_running_calls();
+        observers.receive_deltas |= observer.receives_deltas();
         observers.list.push(Arc::new(observer));
     }
 
@@ -105,6 +127,20 @@ impl Observers {
         self.0.as_ref().is_some_and(|observers| observers.need_all)
     }
 
+    /// Whether one of the observers needs the pieces of replies.
+    pub(crate) fn receive_deltas(&self) -> bool {
+        self.0.as_ref().is_some_and(|observers| observers.receive_deltas)
+    }
+
+    /// Sends a piece of a reply, without secrets, to the observers that need it.
+    pub(crate) fn emit_delta(&self, origin: &Origin, delta: Delta<'_>) {
+        let list = self.0.iter().flat_map(|observers| &observers.list);
+        for observer in list.filter(|observer| observer.receives_deltas()) {
+            // The panic hook has reported the panic of an observer.
+            let _ = catch_panic(|| observer.observe_delta(origin, delta));
+        }
+    }
+
     /// Returns these observers, followed by others.
     pub(crate) fn followed_by(&self, others: &Self) -> Self {
         match (&self.0, &others.0) {
@@ -113,7 +149,8 @@ impl Observers {
             (Some(observers), Some(others)) => {
                 let list = observers.list.iter().chain(&others.list).cloned().collect();
                 let need_all = observers.need_all || others.need_all;
-                Self(Some(Arc::new(ObserverList { list, need_all })))
+                let receive_deltas = observers.receive_deltas || others.receive_deltas;
+                Self(Some(Arc::new(ObserverList { list, need_all, receive_deltas })))
             }
         }
     }

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::event::CalledTool;
 use crate::guard::catch_panic;
 use crate::registry::tools::RegistrationOptions;
 use crate::registry::{RegistryError, labels, naming};
@@ -117,6 +118,17 @@ impl Entry {
     /// Returns the definition that models receive, as a shared pointer.
     pub fn shared_definition(&self) -> &Arc<ToolDefinition> {
         &self.effective
+    }
+
+    /// Returns what observers receive of the tool at the start of a call.
+    pub(crate) fn called_tool(&self) -> CalledTool {
+        let definition = self.definition();
+        CalledTool {
+            title: definition.title.clone(),
+            effect: definition.effect,
+            kind: definition.kind.clone(),
+            provider: self.provider().map(ToOwned::to_owned),
+        }
     }
 
     /// Returns the name of the provider under which the tool is registered.

@@ -10,10 +10,9 @@ use tokio::time::Instant;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::ToolContext;
-use crate::event::{EffectRecord, Event, Observer, Origin};
+use crate::event::EffectRecord;
 use crate::json::Fix;
 use crate::message::ToolCall;
-use crate::secret::Redactor;
 use crate::tool::SuspendedCall;
 use crate::tool::work::EndWorkOnDrop;
 use crate::tool::work::blocking::BlockingThread;
@@ -75,18 +74,6 @@ impl ToolContext {
     /// Returns the suspended call that this call continues.
     pub(crate) fn suspended_call(&self) -> Option<&SuspendedCall> {
         self.host.as_ref()?.suspended_call(&self.call)
-    }
-
-    /// Returns the origin and the observers of this call, for nested runs.
-    pub(crate) fn observed_origin(&self) -> Option<(Origin, impl Observer + use<>)> {
-        let host = Arc::clone(self.host.as_ref()?);
-        let origin = host.scope().origin.clone();
-        let forward = move |event: &Event| {
-            let scope = host.scope();
-            let redactor = scope.redactor.as_ref().map(Redactor::for_nested_agent);
-            scope.observers.emit(redactor.as_ref(), || event.clone());
-        };
-        Some((origin, forward))
     }
 
     /// Registers the thread that is about to run the attempt.

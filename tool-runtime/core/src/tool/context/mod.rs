@@ -1,8 +1,10 @@
 mod background;
 mod budget;
+mod emit;
 pub(crate) mod extensions;
 mod internal;
 pub(crate) mod metered_usage;
+mod nested_observer;
 mod run;
 pub(crate) mod run_context;
 mod secrets;
@@ -26,7 +28,7 @@ use super::{
     Extensions, MeteredUsage, RequiredExtension, ToolDefinition, ToolError, ToolErrorKind,
     UsageMeter,
 };
-use crate::event::{EffectRecord, Progress, RunId, ToolEvent, ToolExecution};
+use crate::event::{EffectRecord, RunId, ToolExecution};
 use crate::json::Fix;
 use crate::message::{CallId, ToolCall, ToolResult};
 use crate::tool::context::run_context::with_metadata;
@@ -284,27 +286,6 @@ impl ToolContext {
         task: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<Option<T>> {
         self.work().spawn(self.batch_cancellation(), task)
-    }
-
-    /// Emits a progress event to the observers.
-    ///
-    /// ```
-    /// use tool_runtime::event::Progress;
-    /// use tool_runtime::{ToolContext, tool};
-    ///
-    /// /// Imports files.
-    /// #[tool(effect = "write")]
-    /// async fn import(ctx: &ToolContext, files: Vec<String>) {
-    ///     for (done, file) in files.into_iter().enumerate() {
-    ///         let (done, message) = (done as f64, Some(file));
-    ///         ctx.progress(Progress { done, message, ..Progress::default() });
-    ///     }
-    /// }
-    /// ```
-    pub fn progress(&self, progress: Progress) {
-        if let Some(scope) = self.scope() {
-            scope.emit(|| ToolEvent::Progress { call: self.call.id.clone(), progress });
-        }
     }
 
     /// Records an observed effect in the execution.

@@ -19,6 +19,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::MeteredUsage;
 use crate::event::{EffectRecord, RunId};
+use crate::secret::{PieceRedactor, Redactor};
 use crate::tool::work::blocking::BlockingThread;
 
 /// How long a result waits for cancelled tasks to end. A task ends at its next `.await`, so only a
@@ -31,6 +32,8 @@ pub(crate) struct CallWork {
     attempt: Mutex<Attempt>,
     effects: Mutex<Vec<EffectRecord>>,
     nested_calls: AtomicU32,
+    /// The end of the emitted output, which may be the beginning of a secret.
+    output: Mutex<PieceRedactor>,
     substitute_run_id: OnceLock<RunId>,
 }
 
@@ -113,6 +116,15 @@ impl CallWork {
     }
 
     /// Cancels all tasks and prevents new ones.
+    /// Redacts the next piece of the output, or the rest if there is none.
+    pub(super) fn redact_output(&self, redactor: &Redactor, piece: Option<&str>) -> String {
+        let mut output = lock(&self.output);
+        match piece {
+            Some(piece) => output.push(redactor, piece),
+            None => output.finish(redactor),
+        }
+    }
+
     pub(crate) fn cancel(&self) -> Option<TaskTracker> {
         let mut attempt = lock(&self.attempt);
         attempt.is_over = true;

@@ -1,8 +1,8 @@
-use crate::message::AssistantPart;
+use super::AssistantPart;
 
 /// A piece of a reply that a model is still generating.
 ///
-/// [`ChatModel::stream`](super::ChatModel::stream) passes the pieces to a [`DeltaSink`].
+/// [`ChatModel::stream`](crate::ChatModel::stream) passes the pieces to a [`DeltaSink`].
 ///
 /// ```
 /// use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ScriptedModel};
@@ -13,7 +13,7 @@ use crate::message::AssistantPart;
 /// let request = [Message::user("Hi")];
 /// let mut print = |delta: Delta<'_>| match delta {
 ///     Delta::Text(text) => lines.push(text.to_owned()),
-///     Delta::Call { index, name } => lines.push(format!("call {index}: {name}")),
+///     Delta::Call { index, name, .. } => lines.push(format!("call {index}: {name}")),
 ///     Delta::Arguments { index, text } => lines.push(format!("arguments {index}: {text}")),
 ///     _ => {}
 /// };
@@ -33,6 +33,9 @@ pub enum Delta<'a> {
         /// The index of the call within the reply, from 0, in the order in which the calls start.
         /// Several calls can be in progress at once.
         index: usize,
+        /// The id of the call; empty if the model has not sent one. Observers of a run always
+        /// receive an id, and it stays the id of the call.
+        id: &'a str,
         /// The name of the tool.
         name: &'a str,
     },
@@ -44,6 +47,16 @@ pub enum Delta<'a> {
         /// The text that follows what was sent before.
         text: &'a str,
     },
+}
+
+impl<'a> Delta<'a> {
+    /// Returns the text of the piece: the name of the tool, if it is the start of a call.
+    pub(crate) fn text(&self) -> &'a str {
+        match self {
+            Self::Text(text) | Self::Reasoning(text) | Self::Arguments { text, .. } => text,
+            Self::Call { name, .. } => name,
+        }
+    }
 }
 
 /// Receives the pieces of a streamed reply: any `FnMut(Delta<'_>) + Send`.
@@ -60,7 +73,7 @@ pub fn emit_reply(parts: &[AssistantPart], deltas: &mut DeltaSink<'_>) {
             AssistantPart::Reasoning(reasoning) => deltas(Delta::Reasoning(&reasoning.text)),
             AssistantPart::Call(call) => {
                 let Some(index) = indices.next() else { return };
-                deltas(Delta::Call { index, name: &call.name });
+                deltas(Delta::Call { index, id: call.id.as_str(), name: &call.name });
                 deltas(Delta::Arguments { index, text: &call.arguments.to_text() });
             }
         }

@@ -1,8 +1,14 @@
-use std::time::Duration;
+pub(crate) mod called_tool;
+pub(crate) mod execution;
+pub(crate) mod file_texts;
+pub(crate) mod plan;
+
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
-use super::{BlockReason, ToolExecution, micros};
+use super::{BlockReason, CalledTool, ToolExecution, micros};
 use crate::message::{CallId, ToolCall};
 
 /// An event of a tool call.
@@ -47,6 +53,10 @@ pub enum ToolEvent {
     Started {
         /// The call as the model sent it.
         call: ToolCall,
+        /// The tool that the name of the call is resolved to; `None` if there is none of this name,
+        /// or if another [`Dispatch`](crate::dispatch::Dispatch) runs the calls of the agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool: Option<Box<CalledTool>>,
     },
     /// The approver is asked to decide on the call.
     #[serde(rename = "tool.approval_requested")]
@@ -59,6 +69,13 @@ pub enum ToolEvent {
         ///
         /// To show it to a person, make deceptive characters [visible](crate::message::visible).
         arguments: String,
+        /// The title of the tool, if it has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// The time until which the call waits for the decision: the end of the time limit of its
+        /// run or batch. A call whose decision is deferred waits without a limit.
+        #[serde(default, skip_serializing_if = "Option::is_none", with = "micros::optional")]
+        expires_at: Option<SystemTime>,
         /// Why an earlier decision does not apply to the call, such as "decision of Ada is void:
         /// the definition of `pay` changed".
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,6 +93,22 @@ pub enum ToolEvent {
         /// The name of the approver.
         approved_by: String,
     },
+    /// The tool asks a question, and the call waits for the answer.
+    ///
+    /// [`Paused::answer`](crate::agent::Paused::answer) answers it. `Blocked`, by
+    /// [`Pending`](BlockReason::Pending), and `Finished` follow.
+    #[serde(rename = "tool.question_asked")]
+    QuestionAsked {
+        /// The id of the call.
+        call: CallId,
+        /// The name by which the tool is called.
+        tool: String,
+        /// The question of the tool, for a person.
+        question: String,
+        /// The JSON Schema of the answer, if the tool has stated one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer_schema: Option<Value>,
+    },
     /// The call was blocked and does not run.
     #[serde(rename = "tool.blocked")]
     Blocked {
@@ -85,6 +118,15 @@ pub enum ToolEvent {
         blocked_by: BlockReason,
         /// The reason, as the model receives it.
         reason: String,
+    },
+    /// An attempt begins: the call was approved, if necessary, and has waited for the limits of
+    /// rate and concurrency.
+    #[serde(rename = "tool.running")]
+    Running {
+        /// The id of the call.
+        call: CallId,
+        /// The number of the attempt, from 1.
+        attempt: u32,
     },
     /// An attempt failed and is retried after a delay, unless the circuit breaker of the provider
     /// opens meanwhile.
@@ -110,6 +152,25 @@ pub enum ToolEvent {
         call: CallId,
         /// The progress that the tool reported.
         progress: Progress,
+    },
+    /// The tool passed on the next part of its output, by
+    /// [`ToolContext::emit_output`](crate::ToolContext::emit_output).
+    #[serde(rename = "tool.output_emitted")]
+    OutputEmitted {
+        /// The id of the call.
+        call: CallId,
+        /// The text to append to the output so far.
+        text: String,
+    },
+    /// The tool emitted data of its own, by [`ToolContext::emit`](crate::ToolContext::emit).
+    #[serde(rename = "tool.data_emitted")]
+    DataEmitted {
+        /// The id of the call.
+        call: CallId,
+        /// The name of the kind of data, such as [`Plan::NAME`](super::Plan::NAME).
+        name: String,
+        /// The data in the form of the tool.
+        data: Value,
     },
     /// The call was cancelled from outside.
     #[serde(rename = "tool.cancelled")]

@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{EffectRecord, ProtocolError, micros};
+use crate::event::{EffectRecord, ProtocolError, micros};
 use crate::json::{self, Fix};
 use crate::message::{ToolCall, ToolKind, ToolResult};
 
@@ -106,6 +106,9 @@ pub(crate) struct Review {
     /// The question whose answer the call awaits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) question: Option<String>,
+    /// The JSON Schema of the answer to the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) answer_schema: Option<Value>,
     /// The state from which the tool continues once a decision or an answer arrives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) suspended_state: Option<Value>,
@@ -285,6 +288,12 @@ impl ToolExecution {
     /// [suspended](crate::ToolError::suspended) it.
     pub fn question(&self) -> Option<&str> {
         self.review.as_ref()?.question.as_deref()
+    }
+
+    /// Returns the JSON Schema of the answer to the question, if the tool
+    /// [states](crate::ToolError::answer_schema) one.
+    pub fn answer_schema(&self) -> Option<&Value> {
+        self.review.as_ref()?.answer_schema.as_ref()
     }
 
     /// Returns the state from which the tool continues once a decision or an answer arrives, if the

@@ -1,0 +1,61 @@
+//! The ids of messages: those that a message has, or the id of the run and a number.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Turn;
+use crate::event::RunId;
+use crate::message::{Message, MessageId};
+
+/// Gives ids to the messages of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct MessageIds {
+    run: RunId,
+    count: u32,
+}
+
+impl MessageIds {
+    fn peek(self) -> MessageId {
+        format!("{}-{}", self.run, self.count.saturating_add(1)).into()
+    }
+
+    fn next(&mut self) -> MessageId {
+        let id = self.peek();
+        self.count = self.count.saturating_add(1);
+        id
+    }
+}
+
+impl Turn {
+    /// Gives ids to the messages that have none, and to all messages that follow.
+    pub(in crate::agent) fn identify_messages(&mut self, run: RunId) {
+        self.message_ids = Some(MessageIds { run, count: 0 });
+        self.identify_from(0);
+    }
+
+    /// Returns the id of the next message, such as of the reply that is requested.
+    pub(in crate::agent) fn next_message_id(&self) -> Option<MessageId> {
+        self.message_ids.map(MessageIds::peek)
+    }
+
+    pub(super) fn identify_last(&mut self) {
+        self.identify_from(self.transcript.len().saturating_sub(1));
+    }
+
+    pub(super) fn identify_from(&mut self, index: usize) {
+        let Some(ids) = &mut self.message_ids else { return };
+        let messages = self.transcript.get(index..).unwrap_or_default();
+        let lacks_id = |message: &Message| match message {
+            Message::User { id, .. } | Message::Assistant { id, .. } => id.is_none(),
+            _ => false,
+        };
+        if !messages.iter().any(lacks_id) {
+            return;
+        }
+        let messages = Arc::make_mut(&mut self.transcript).iter_mut().skip(index);
+        for id in messages.filter_map(Message::id_mut) {
+            id.get_or_insert_with(|| ids.next());
+        }
+    }
+}

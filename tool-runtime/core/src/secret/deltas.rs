@@ -1,0 +1,87 @@
+//! Redaction of a reply that arrives in pieces: a secret may be spread over several of them.
+
+use std::collections::BTreeMap;
+
+use super::Redactor;
+use super::stream::PieceRedactor;
+use crate::message::{Delta, DeltaSink, ToolCall};
+
+/// Holds the ends of texts that may be the beginning of a secret.
+#[derive(Debug, Default)]
+pub(crate) struct DeltaRedaction {
+    text: PieceRedactor,
+    reasoning: PieceRedactor,
+    calls: BTreeMap<usize, StreamedCall>,
+}
+
+/// The call of a reply, by its index.
+#[derive(Debug, Default)]
+struct StreamedCall {
+    /// The name that the model has sent, which names the tool.
+    name: String,
+    /// The arguments so far, of a tool with secret arguments: only complete JSON can be redacted.
+    whole: String,
+    pieces: PieceRedactor,
+}
+
+impl DeltaRedaction {
+    /// Passes a delta on without secrets.
+    pub(crate) fn push(&mut self, redactor: &Redactor, delta: Delta<'_>, sink: &mut DeltaSink<'_>) {
+        match delta {
+            Delta::Text(text) => {
+                self.finish_reasoning(redactor, sink);
+                emit(&self.text.push(redactor, text), sink, |text| Delta::Text(text));
+            }
+            Delta::Reasoning(text) => {
+                self.finish_text(redactor, sink);
+                emit(&self.reasoning.push(redactor, text), sink, |text| Delta::Reasoning(text));
+            }
+            Delta::Call { index, id, name } => {
+                self.finish_reasoning(redactor, sink);
+                self.finish_text(redactor, sink);
+                self.calls.entry(index).or_default().name = name.to_owned();
+                let mut name = name.to_owned();
+                redactor.redact_name(&mut name);
+                sink(Delta::Call { index, id, name: &name });
+            }
+            Delta::Arguments { index, text } => {
+                let call = self.calls.entry(index).or_default();
+                if redactor.has_secret_arguments(&call.name) {
+                    call.whole.push_str(text);
+                    return;
+                }
+                let text = call.pieces.push(redactor, text);
+                emit(&text, sink, |text| Delta::Arguments { index, text });
+            }
+        }
+    }
+
+    /// Passes the rest on, once the reply is complete or its request has failed.
+    pub(crate) fn finish(&mut self, redactor: &Redactor, sink: &mut DeltaSink<'_>) {
+        self.finish_reasoning(redactor, sink);
+        self.finish_text(redactor, sink);
+        for (index, StreamedCall { name, whole, mut pieces }) in std::mem::take(&mut self.calls) {
+            let mut rest = pieces.finish(redactor);
+            if !whole.is_empty() {
+                let mut call = ToolCall::new("", name, whole);
+                redactor.redact_call(&mut call);
+                rest = call.arguments.to_text().into_owned();
+            }
+            emit(&rest, sink, |text| Delta::Arguments { index, text });
+        }
+    }
+
+    fn finish_text(&mut self, redactor: &Redactor, sink: &mut DeltaSink<'_>) {
+        emit(&self.text.finish(redactor), sink, |text| Delta::Text(text));
+    }
+
+    fn finish_reasoning(&mut self, redactor: &Redactor, sink: &mut DeltaSink<'_>) {
+        emit(&self.reasoning.finish(redactor), sink, |text| Delta::Reasoning(text));
+    }
+}
+
+fn emit(text: &str, sink: &mut DeltaSink<'_>, delta: impl FnOnce(&str) -> Delta<'_>) {
+    if !text.is_empty() {
+        sink(delta(text));
+    }
+}

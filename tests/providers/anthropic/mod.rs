@@ -72,9 +72,11 @@ async fn conversation_with_calls_and_results() {
     let messages = [
         Message::system("Be brief."),
         Message::User {
+            id: None,
             parts: vec![ContentPart::Text { text: "Look:".into() }, ContentPart::Image(image)],
         },
         Message::Assistant {
+            id: None,
             parts: vec![
                 thought("anthropic"),
                 thought("chat-completions"),
@@ -138,7 +140,7 @@ async fn user_messages_come_first_and_last() {
     let sealed_part =
         |sealed: Value| AssistantPart::Reasoning(Reasoning::new("anthropic", "", sealed));
     let text_part = |text: &str| AssistantPart::Text { text: text.into() };
-    let model = |parts: &[AssistantPart]| Message::Assistant { parts: parts.to_vec() };
+    let model = |parts: &[AssistantPart]| Message::Assistant { id: None, parts: parts.to_vec() };
     let signed = json!({ "type": "thinking", "thinking": "Hm.", "signature": "s=" });
     let cut = json!({ "type": "thinking", "thinking": "Hm.", "signature": "" });
     let search = json!({ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} });

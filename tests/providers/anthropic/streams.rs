@@ -113,7 +113,7 @@ async fn interleaved_calls_stay_separate() {
     ];
     let canned = Canned::new([Reply::text(200, &stream(&list))]);
     let (reply, deltas) = streamed(&client(&canned)).await;
-    let assistant = Message::Assistant { parts: reply.unwrap().parts };
+    let assistant = Message::Assistant { id: None, parts: reply.unwrap().parts };
     // Byte for byte, damaged arguments included.
     let arguments: Vec<_> = assistant.calls().map(|call| call.arguments.to_text()).collect();
     assert_eq!(arguments, ["{\"a\": 1, }", "{\"b\": 2}"]);

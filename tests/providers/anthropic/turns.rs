@@ -162,7 +162,7 @@ async fn callers_citations_and_containers_are_sent_back() {
 
     // The results are sent to the container that waits for them, and with no other request.
     let user = || Message::user("Weather?");
-    let assistant = || Message::Assistant { parts: reply.parts.clone() };
+    let assistant = || Message::Assistant { id: None, parts: reply.parts.clone() };
     let open = vec![user(), assistant(), results(&reply)];
     let mut ended = open.clone();
     ended.extend([Message::assistant("Rain."), user()]);
@@ -182,7 +182,7 @@ async fn caller_is_dropped_with_its_code() {
     let (content, _) = programmatic();
     let body = json!({ "content": content[1..], "stop_reason": "tool_use" });
     let reply = ask(&Canned::new([Reply::text(200, &body.to_string())])).await;
-    let assistant = Message::Assistant { parts: reply.parts.clone() };
+    let assistant = Message::Assistant { id: None, parts: reply.parts.clone() };
     let open = vec![Message::user("Weather?"), assistant, results(&reply)];
     let mut ended = open.clone();
     ended.extend([Message::assistant("Rain."), Message::user("Sure?")]);

@@ -50,7 +50,7 @@ async fn question_is_answered_with_a_tool() {
     let tools = snapshot.definitions();
     let mut messages = vec![Message::user("What is 1234 times 5678?")];
     let reply = model.reply(ChatRequest::new(&messages).tools(&tools)).await.unwrap();
-    messages.push(Message::Assistant { parts: reply.parts });
+    messages.push(Message::Assistant { id: None, parts: reply.parts });
     let calls: Vec<_> = messages[1].calls().cloned().collect();
     let executions = Dispatcher::new(registry).dispatch(calls).await;
     let results: Vec<_> = executions.into_iter().map(|execution| execution.result).collect();
@@ -59,7 +59,7 @@ async fn question_is_answered_with_a_tool() {
     messages.push(Message::user("So, in one sentence: what is 1234 times 5678?"));
     // With the tool, this model would call it again.
     let answer = model.reply(ChatRequest::new(&messages)).await.unwrap();
-    let text = Message::Assistant { parts: answer.parts }.text();
+    let text = Message::Assistant { id: None, parts: answer.parts }.text();
     assert!(text.replace(',', "").contains("7006652"), "{text}");
     assert_eq!(cassette.unplayed_count(), 0);
 }
@@ -78,7 +78,7 @@ async fn call_is_streamed_in_pieces() {
     };
     let request = ChatRequest::new(&messages).tools(&tools);
     let reply = model(&cassette).stream(request, &mut keep).await.unwrap();
-    let assistant = Message::Assistant { parts: reply.parts };
+    let assistant = Message::Assistant { id: None, parts: reply.parts };
     let [call] = assistant.calls().collect::<Vec<_>>().try_into().unwrap();
     assert_eq!(pieces.concat(), call.arguments.to_text());
     assert!(pieces.len() > 1, "{pieces:?}");

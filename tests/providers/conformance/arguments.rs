@@ -68,7 +68,7 @@ fn bodies(provider: &str) -> Option<[String; 2]> {
 
 /// Asserts that every call has the arguments as written.
 fn assert_written(reply: ChatReply, provider: &str) {
-    let message = Message::Assistant { parts: reply.parts };
+    let message = Message::Assistant { id: None, parts: reply.parts };
     assert!(message.calls().next().is_some(), "{provider}");
     for call in message.calls() {
         assert_eq!(call.arguments.to_text(), WRITTEN, "{provider}");

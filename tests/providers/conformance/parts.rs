@@ -87,7 +87,7 @@ async fn received(provider: &Provider, parts: Vec<ContentPart>) -> [Value; 2] {
     result.parts = parts;
     let messages = [
         Message::user("Go"),
-        Message::Assistant { parts: vec![AssistantPart::Call(call)] },
+        Message::Assistant { id: None, parts: vec![AssistantPart::Call(call)] },
         Message::Tool { results: vec![result] },
     ];
     content(&body(*model, empty_reply, &messages).await)
@@ -264,7 +264,7 @@ async fn image_of_a_type_that_the_api_refuses_is_left_out() {
 
 #[tokio::test]
 async fn files_in_a_user_message_are_sent() {
-    let message = Message::User { parts: vec!["Read:".into(), pdf(), audio()] };
+    let message = Message::User { id: None, parts: vec!["Read:".into(), pdf(), audio()] };
     for (name, model, empty_reply, _) in PROVIDERS {
         let request = body(model, empty_reply, std::slice::from_ref(&message)).await.to_string();
         assert_eq!(request.contains("BBBB"), name != "ollama", "{name}: {request}");

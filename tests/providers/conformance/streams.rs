@@ -98,7 +98,7 @@ async fn streamed_replies_of_responses_are_decoded_at_any_cut() {
 async fn assert_decoded_at_any_cut(providers: &[Provider]) {
     for stream in Stream::all(providers).await {
         let Stream { name, text, expected, .. } = &stream;
-        let message = Message::Assistant { parts: expected.parts.clone() };
+        let message = Message::Assistant { id: None, parts: expected.parts.clone() };
         let reasoning: String = expected
             .parts
             .iter()
@@ -118,7 +118,7 @@ async fn assert_decoded_at_any_cut(providers: &[Provider]) {
         for _ in 0..count {
             let (reply, deltas) = streamed(&*model).await;
             let reply = reply.unwrap_or_else(|error| panic!("{name}: {error}"));
-            let decoded = Message::Assistant { parts: reply.parts.clone() };
+            let decoded = Message::Assistant { id: None, parts: reply.parts.clone() };
             let calls: Vec<_> = decoded.calls().collect();
             assert_eq!(deltas.calls.len(), calls.len(), "{name}");
             for ([tool, arguments], call) in deltas.calls.iter().zip(calls) {

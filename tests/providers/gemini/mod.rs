@@ -47,11 +47,13 @@ async fn conversation_with_calls_and_results() {
     let messages = [
         Message::system("Be brief."),
         Message::User {
+            id: None,
             parts: vec![ContentPart::Text { text: "Look:".into() }, ContentPart::Image(image)],
         },
         Message::user("Umbrella?"),
         Message::assistant("One moment."),
         Message::Assistant {
+            id: None,
             parts: vec![call_part(&first), call_part(&second), call_part(&damaged)],
         },
         Message::Tool {
@@ -248,7 +250,7 @@ async fn continued_reply_is_joined() {
         let tokens: Vec<_> = bodies.map(|body| body["continuationToken"].clone()).collect();
         assert_eq!(tokens, [Value::Null, json!("t1"), json!("t2")]);
         // The tokens are not sent with the next turn.
-        let next = [messages[0].clone(), Message::Assistant { parts: reply.parts }];
+        let next = [messages[0].clone(), Message::Assistant { id: None, parts: reply.parts }];
         let canned = Canned::new([Reply::text(200, &parts[2].to_string())]);
         let model = model.transport(canned.clone());
         model.reply(ChatRequest::new(&next)).await.unwrap();

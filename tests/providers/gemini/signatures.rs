@@ -8,7 +8,7 @@ use crate::provider::fixtures_named;
 
 /// Returns the parts that are sent to this model for a model message.
 async fn parts(model: &str, reply_parts: Vec<AssistantPart>) -> Vec<Value> {
-    let messages = [Message::user("Hello"), Message::Assistant { parts: reply_parts }];
+    let messages = [Message::user("Hello"), Message::Assistant { id: None, parts: reply_parts }];
     let body = sent_body(model, ChatRequest::new(&messages)).await.unwrap();
     body["contents"][1]["parts"].as_array().unwrap().clone()
 }

@@ -45,6 +45,7 @@ async fn conversation_with_calls_and_results() {
         Message::system("Be brief."),
         Message::user("Umbrella?"),
         Message::Assistant {
+            id: None,
             parts: vec![
                 thought("mistral"),
                 thought("chat-completions"),
@@ -102,7 +103,8 @@ async fn conversation_with_calls_and_results() {
 #[tokio::test]
 async fn required_messages_are_inserted() {
     let call = ToolCall::new("FI5qQGzDE", "draw", "{}");
-    let call_message = || Message::Assistant { parts: vec![AssistantPart::Call(call.clone())] };
+    let call_message =
+        || Message::Assistant { id: None, parts: vec![AssistantPart::Call(call.clone())] };
     let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
     let mut image_result = ToolResult::success(&call, "done");
     let tool_message = || Message::Tool { results: vec![ToolResult::success(&call, "done")] };
@@ -142,7 +144,7 @@ async fn required_messages_are_inserted() {
             json!([user("A"), calls, result, assistant("B"), user("C")]),
         ),
         (
-            vec![Message::User { parts: vec![look, ContentPart::Image(image)] }],
+            vec![Message::User { id: None, parts: vec![look, ContentPart::Image(image)] }],
             json!([image_message("Look:")]),
         ),
         // Images of results become a user message.

@@ -38,6 +38,7 @@ async fn conversation_with_calls_and_results() {
     let messages = [
         Message::system("Be brief."),
         Message::User {
+            id: None,
             parts: vec![
                 ContentPart::Text { text: "Look:".into() },
                 ContentPart::Image(image("AAAA")),
@@ -45,6 +46,7 @@ async fn conversation_with_calls_and_results() {
             ],
         },
         Message::Assistant {
+            id: None,
             parts: vec![
                 thought("ollama"),
                 thought("chat-completions"),

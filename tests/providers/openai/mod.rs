@@ -219,7 +219,7 @@ async fn events_have_the_ids_of_the_conversation() {
                 EventKind::Model(ModelEvent::Replied { calls, .. }) => {
                     sink.lock().unwrap().extend(calls.iter().map(|call| call.id.to_string()));
                 }
-                EventKind::Tool(ToolEvent::Started { call }) => {
+                EventKind::Tool(ToolEvent::Started { call, .. }) => {
                     sink.lock().unwrap().push(call.id.to_string())
                 }
                 _ => {}

@@ -104,7 +104,7 @@ fn result_images_join_the_next_user_message() {
     result.parts.push(image().into());
     let messages = [
         Message::user("Look!"),
-        Message::Assistant { parts: vec![AssistantPart::Call(call)] },
+        Message::Assistant { id: None, parts: vec![AssistantPart::Call(call)] },
         Message::Tool { results: vec![result] },
         Message::user("And?"),
     ];

@@ -230,7 +230,7 @@ async fn calls_and_choices_are_put_in_order() {
     let stream = format!("data: {first}\n\ndata: {later}\n\ndata: [DONE]\n\n");
     let (reply, _) = streamed(&model(Reply::text(200, &stream))).await;
     assert_eq!(reply.unwrap(), whole);
-    let assistant = Message::Assistant { parts: whole.parts };
+    let assistant = Message::Assistant { id: None, parts: whole.parts };
     assert_eq!(
         assistant.calls().map(|call| call.name.as_str()).collect::<Vec<_>>(),
         ["add", "sub"]

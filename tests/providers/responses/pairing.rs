@@ -168,7 +168,7 @@ const THOUGHTS: &[fn() -> Reasoning] = &[
 fn with_reasoning(mut messages: Vec<Message>, ways: &[u8]) -> Vec<Message> {
     let mut ways = ways.iter().cycle();
     for (place, message) in messages.iter_mut().enumerate() {
-        let Message::Assistant { parts } = message else { continue };
+        let Message::Assistant { parts, .. } = message else { continue };
         let follows = |(number, part): (usize, AssistantPart)| {
             let way = ways.next().copied().unwrap_or(0);
             // New ids and repeated ones.

@@ -16,7 +16,7 @@ async fn read(output: Value) -> ChatReply {
 async fn sent_items(replies: &[ChatReply]) -> Vec<Value> {
     let mut messages = vec![Message::user("Hello")];
     for reply in replies {
-        messages.push(Message::Assistant { parts: reply.parts.clone() });
+        messages.push(Message::Assistant { id: None, parts: reply.parts.clone() });
         let results: Vec<_> = reply.calls().map(|call| ToolResult::success(call, "noon")).collect();
         if !results.is_empty() {
             messages.push(Message::Tool { results });

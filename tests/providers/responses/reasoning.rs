@@ -36,7 +36,7 @@ fn call_remainder() -> Value {
 
 /// What a message of these parts is sent as, without the results of its calls.
 async fn items(parts: Vec<AssistantPart>, options: &ChatOptions) -> Vec<Value> {
-    let messages = [Message::Assistant { parts }];
+    let messages = [Message::Assistant { id: None, parts }];
     let mut body = request_body(ChatRequest::new(&messages).options(options)).await;
     let Value::Array(mut items) = body["input"].take() else { panic!("{body}") };
     items.retain(|item| item["type"] != "function_call_output");
@@ -175,7 +175,7 @@ async fn reasoning_returns_only_to_its_origin() {
     for (from, to) in [(official, official), (other, other), (official, other), (other, official)] {
         let [first, second] = [(); 2].map(|()| Canned::new([Reply::text(200, &body)]));
         let reply = at(from, &first).reply(ChatRequest::new(&[])).await.unwrap();
-        let messages = [Message::Assistant { parts: reply.parts }];
+        let messages = [Message::Assistant { id: None, parts: reply.parts }];
         at(to, &second).reply(ChatRequest::new(&messages)).await.unwrap();
         let body: Value = serde_json::from_slice(&second.requests()[0].body).unwrap();
         let kinds: Vec<_> =

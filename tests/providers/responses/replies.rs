@@ -35,6 +35,6 @@ async fn items_are_ordered_by_their_index() {
     let end = "data: {\"type\": \"response.completed\", \"response\": {}}\n\n";
     let text = item(1, "b") + &item(0, "a") + end;
     let (reply, _) = streamed(&client(&Canned::new([Reply::text(200, &text)]))).await;
-    let assistant = Message::Assistant { parts: reply.unwrap().parts };
+    let assistant = Message::Assistant { id: None, parts: reply.unwrap().parts };
     assert_eq!(assistant.calls().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
 }

@@ -24,9 +24,11 @@ async fn conversation_with_calls_and_results() {
     let messages = [
         Message::system("Be brief."),
         Message::User {
+            id: None,
             parts: vec![ContentPart::Text { text: "Look:".into() }, ContentPart::Image(image)],
         },
         Message::Assistant {
+            id: None,
             parts: vec![
                 text("One moment."),
                 text(""),

@@ -64,7 +64,7 @@ async fn answer(
 }
 
 fn calls(reply: ChatReply) -> usize {
-    Message::Assistant { parts: reply.parts }.calls().count()
+    Message::Assistant { id: None, parts: reply.parts }.calls().count()
 }
 
 fn assert_refused(reply: Result<ChatReply, ModelError>, limit: usize, name: &str) {

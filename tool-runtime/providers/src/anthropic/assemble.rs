@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::decode::{assemble_reply, failure, parts};
 use crate::codec::{Assemble, DecodeError, RawJson};
-use crate::shared::Counts;
+use crate::shared::{Counts, ServedBy};
 use tool_core::models::{DeltaSink, WireNames};
 use tool_core::{Arguments, AssistantPart, ChatReply, Delta};
 
@@ -40,6 +40,8 @@ enum StreamEvent {
 
 #[derive(Deserialize)]
 struct Started {
+    id: Option<Value>,
+    model: Option<Value>,
     container: Option<Value>,
     #[serde(default)]
     usage: Counts,
@@ -58,6 +60,7 @@ pub(super) struct Assembler {
     calls: usize,
     container: Option<Value>,
     stop_reason: Option<String>,
+    served_by: ServedBy,
     usage: Counts,
     is_done: bool,
 }
@@ -80,6 +83,7 @@ impl Assembler {
             calls: 0,
             container: None,
             stop_reason: None,
+            served_by: ServedBy::default(),
             usage: Counts::default(),
             is_done: false,
         }
@@ -98,6 +102,7 @@ impl Assembler {
             Some("tool_use") => {
                 deltas(Delta::Call {
                     index: self.calls,
+                    id: text("id").unwrap_or_default(),
                     name: self.names.tool_name(text("name").unwrap_or_default()),
                 });
                 call_index = Some(self.calls);
@@ -199,6 +204,7 @@ impl Assemble for Assembler {
         match event {
             StreamEvent::MessageStart { message } => {
                 (self.container, self.usage) = (message.container, message.usage);
+                self.served_by.merge(message.id, message.model);
             }
             StreamEvent::ContentBlockStart { index, content_block } => {
                 let raw = RawJson::new(message).member("content_block");
@@ -229,6 +235,8 @@ impl Assemble for Assembler {
         let names = &self.names;
         let blocks = self.blocks.into_values().map(|block| finished_parts(block, names));
         let blocks = blocks.collect::<Result<_, _>>()?;
-        Ok(assemble_reply(blocks, self.container, self.stop_reason.as_deref(), self.usage))
+        let stop_reason = self.stop_reason.as_deref();
+        let reply = assemble_reply(blocks, self.container, stop_reason, self.usage);
+        Ok(self.served_by.set_in(reply))
     }
 }

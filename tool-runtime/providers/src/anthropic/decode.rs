@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::codec::{DecodeError, RawJson};
-use crate::shared::Counts;
+use crate::shared::{Counts, ServedBy};
 use tool_core::models::WireNames;
 use tool_core::{Arguments, AssistantPart, ChatReply, FinishReason, Reasoning, ToolCall, Usage};
 
@@ -13,6 +13,8 @@ pub(super) const REASONING_OF: &str = "anthropic";
 
 #[derive(Deserialize)]
 struct MessageResponse {
+    id: Option<Value>,
+    model: Option<Value>,
     content: Vec<Value>,
     container: Option<Value>,
     stop_reason: Option<String>,
@@ -39,6 +41,7 @@ fn counted(counts: &Counts) -> Usage {
     (usage.cache_read_tokens, usage.cache_creation_tokens, usage.cache_creation_1h_tokens) =
         (cached, written, written_1h);
     usage.reasoning_tokens = get("/output_tokens_details/thinking_tokens");
+    usage.searches = get("/server_tool_use/web_search_requests");
     usage
 }
 
@@ -57,7 +60,10 @@ pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, DecodeEr
         parts(block, || raw.member("input").and_then(RawJson::arguments), names)
     });
     let blocks = blocks.collect::<Result<_, _>>()?;
-    Ok(assemble_reply(blocks, reply.container, reply.stop_reason.as_deref(), reply.usage))
+    let mut served_by = ServedBy::default();
+    served_by.merge(reply.id, reply.model);
+    let reply = assemble_reply(blocks, reply.container, reply.stop_reason.as_deref(), reply.usage);
+    Ok(served_by.set_in(reply))
 }
 
 /// Returns the error that a body reports, if it reports one.

@@ -97,7 +97,7 @@ fn open_container(messages: &[Message]) -> Option<&str> {
     let turn = messages.get(..=last)?.iter().rev();
     let mut turn = turn.take_while(|message| !matches!(message, Message::User { .. }));
     turn.find_map(|message| match message {
-        Message::Assistant { parts } => container(parts),
+        Message::Assistant { parts, .. } => container(parts),
         _ => None,
     })
 }
@@ -162,8 +162,8 @@ fn conversation(messages: &[Message], names: &WireNames) -> Value {
     for message in messages {
         let (role, blocks) = match message {
             Message::System { .. } => continue,
-            Message::User { parts } => ("user", encode_parts(parts, visible_text, media)),
-            Message::Assistant { parts } => {
+            Message::User { parts, .. } => ("user", encode_parts(parts, visible_text, media)),
+            Message::Assistant { parts, .. } => {
                 let mut blocks = assistant(parts, names, &ids);
                 while blocks.pop_if(|last| is_thinking(last)).is_some() {}
                 ("assistant", blocks)

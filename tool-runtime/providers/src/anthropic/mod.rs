@@ -40,6 +40,7 @@ impl Api for AnthropicMessages {
     const ENV_VERSION: Option<&'static str> = Some("v1");
     const BASE_URL: Option<&'static str> = Some("https://api.anthropic.com/v1");
     const HEADERS: &'static [(&'static str, &'static str)] = &[("anthropic-version", VERSION)];
+    const PROVIDER: Option<&'static str> = Some("anthropic");
     const KEYED_HOSTS: &'static [&'static str] = &["api.anthropic.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {

@@ -12,7 +12,7 @@ use super::ContentBuilder;
 use super::call_positions::CallPositions;
 use super::reply::{WireCall, WireFunction, assemble_reply, restore_raw_arguments};
 use crate::codec::{Assemble, DecodeError, RawJson};
-use crate::shared::Counts;
+use crate::shared::{Counts, ServedBy};
 use tool_core::models::{DeltaSink, WireNames};
 use tool_core::{ChatReply, Delta};
 
@@ -22,6 +22,8 @@ const MAX_JOINED_NAME: usize = 1_024;
 
 #[derive(Deserialize)]
 struct CompletionChunk<S> {
+    id: Option<Value>,
+    model: Option<Value>,
     #[serde(default = "Vec::new")]
     choices: Vec<ChunkChoice<S>>,
     #[serde(default)]
@@ -45,6 +47,7 @@ pub(crate) struct Assembler<S> {
     calls: Vec<WireCall>,
     positions: CallPositions,
     finish: Option<String>,
+    served_by: ServedBy,
     usage: Counts,
     is_done: bool,
 }
@@ -57,6 +60,7 @@ impl<S: ContentBuilder> Assembler<S> {
             calls: Vec::new(),
             positions: CallPositions::default(),
             finish: None,
+            served_by: ServedBy::default(),
             usage: Counts::default(),
             is_done: false,
         }
@@ -85,7 +89,8 @@ impl<S: ContentBuilder> Assembler<S> {
                 return Err(DecodeError::Malformed(reason));
             }
             if known != Some(&name) {
-                deltas(Delta::Call { index: position, name: self.names.tool_name(&name) });
+                let (index, id) = (position, call.id.as_deref().unwrap_or_default());
+                deltas(Delta::Call { index, id, name: self.names.tool_name(&name) });
                 function.name = Some(name);
             }
         }
@@ -129,6 +134,7 @@ impl<S: ContentBuilder> Assemble for Assembler<S> {
         }
         let chunk = chunk.map_err(|error| DecodeError::malformed(error.to_string()))?;
         self.usage.merge(chunk.usage);
+        self.served_by.merge(chunk.id, chunk.model);
         // Lazy: the raw text is searched once, and only if a call needs it.
         let raw_choices = once_with(|| RawJson::new(message).member("choices")).flatten();
         let mut raw_choices = raw_choices.flat_map(RawJson::items).enumerate();
@@ -157,7 +163,9 @@ impl<S: ContentBuilder> Assemble for Assembler<S> {
         if self.finish.is_none() && !self.is_done {
             return Err(DecodeError::Incomplete);
         }
-        assemble_reply(self.content, self.calls, self.finish.as_deref(), self.usage, &self.names)
+        let Self { content, calls, finish, served_by, usage, names, .. } = self;
+        let reply = assemble_reply(content, calls, finish.as_deref(), usage, &names)?;
+        Ok(served_by.set_in(reply))
     }
 }
 

@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 
 use super::ContentBuilder;
 use crate::codec::{DecodeError, RawJson};
-use crate::shared::Counts;
+use crate::shared::{Counts, ServedBy};
 use tool_core::models::WireNames;
 use tool_core::{Arguments, AssistantPart, ChatReply, FinishReason, ToolCall, Usage};
 
 #[derive(Deserialize)]
 struct Completion<S> {
+    id: Option<Value>,
+    model: Option<Value>,
     choices: Vec<ReplyChoice<S>>,
     #[serde(default)]
     usage: Counts,
@@ -65,6 +67,8 @@ pub(crate) fn reply<S: ContentBuilder>(
             return Err(S::reported_error(body).unwrap_or_else(malformed));
         }
     };
+    let mut served_by = ServedBy::default();
+    served_by.merge(completion.id, completion.model);
     let first = completion.choices.into_iter().enumerate().min_by_key(|(_, choice)| choice.index);
     let Some((index, ReplyChoice { message, finish_reason, error, .. })) = first else {
         return Err(DecodeError::malformed("no choice"));
@@ -79,7 +83,8 @@ pub(crate) fn reply<S: ContentBuilder>(
         let choices = RawJson::new(body).member("choices");
         choices.and_then(|choices| choices.items().nth(index)?.member("message"))
     });
-    assemble_reply(content, calls, finish_reason.as_deref(), completion.usage, names)
+    let reply = assemble_reply(content, calls, finish_reason.as_deref(), completion.usage, names)?;
+    Ok(served_by.set_in(reply))
 }
 
 /// Replaces arguments that are an object by its raw text, which `message` locates.
@@ -164,6 +169,8 @@ fn counted(counts: &Counts) -> Usage {
     usage.cache_creation_12h_tokens =
         get("/prompt_tokens_details/cache_write_tokens_details/ttl_12h_tokens");
     usage.reasoning_tokens = reasoning;
+    usage.audio_input_tokens = get("/prompt_tokens_details/audio_tokens");
+    usage.audio_output_tokens = get("/completion_tokens_details/audio_tokens");
     usage
 }
 

@@ -17,7 +17,7 @@ use crate::client::rejected_output::{called_reply, emitted_reply, rejected_parts
 use crate::codec::Codec;
 use crate::connection::exchange::timeout_error;
 use tool_core::__workspace::BoxFuture;
-use tool_core::models::{DeltaSink, WireNames, repaired_messages};
+use tool_core::models::{DeltaSink, ModelInfo, WireNames, repaired_messages};
 use tool_core::{ChatModel, ChatReply, ChatRequest, Delta, ModelError};
 
 impl<C: Codec> Client<C> {
@@ -191,8 +191,8 @@ impl<C: Codec> ChatModel for Client<C> {
         }
     }
 
-    fn name(&self) -> Option<&str> {
-        Some(&self.model)
+    fn info(&self) -> ModelInfo {
+        self.model_info()
     }
 
     /// Checks the setup without a request.

@@ -36,7 +36,7 @@ fn check_variants(request: &ChatRequest<'_>) -> Result<(), ModelError> {
     for message in request.messages {
         match message {
             Message::System { .. } | Message::User { .. } | Message::Tool { .. } => {}
-            Message::Assistant { parts } => parts.iter().try_for_each(check_part)?,
+            Message::Assistant { parts, .. } => parts.iter().try_for_each(check_part)?,
             other => return Err(unsupported("message", other)),
         }
     }

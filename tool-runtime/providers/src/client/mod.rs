@@ -9,6 +9,7 @@ pub(crate) mod embedding_settings;
 pub(crate) mod environment;
 pub(crate) mod extra_options;
 pub(crate) mod paused_reply;
+mod provider_name;
 pub(crate) mod rejected_output;
 
 use std::fmt;
@@ -18,8 +19,10 @@ use std::time::Duration;
 use super::connection::Connection;
 use crate::client::embedding_settings::EmbeddingSettings;
 use crate::client::environment::client_from;
+use crate::client::provider_name::provider_of;
 use crate::codec::Api;
 use tool_core::ModelError;
+use tool_core::models::ModelInfo;
 use tool_http::Transport;
 
 /// Client for a model behind an HTTP API; the type parameter is the codec of the API.
@@ -58,6 +61,8 @@ pub struct Client<C> {
     url: String,
     /// The highest number of calls in a reply of a chat model.
     pub(super) max_calls: u32,
+    /// The size of the context of a chat model.
+    pub(super) context_tokens: Option<u64>,
     /// Settings of an embedder.
     pub(super) embedding: EmbeddingSettings,
 }
@@ -144,7 +149,20 @@ impl<C: Api> Client<C> {
             model,
             connection,
             max_calls: MAX_CALLS,
+            context_tokens: None,
             embedding: EmbeddingSettings::default(),
+        }
+    }
+
+    /// Describes the model for events and spans.
+    pub(super) fn model_info(&self) -> ModelInfo {
+        let mut info = ModelInfo::new(&self.model);
+        let endpoint = &self.connection.endpoint;
+        info.provider = provider_of(endpoint).or(C::PROVIDER).map(ToOwned::to_owned);
+        info.context_tokens = self.context_tokens;
+        match endpoint.host_and_port() {
+            Some((host, port)) => info.server(host, port),
+            None => info,
         }
     }
 

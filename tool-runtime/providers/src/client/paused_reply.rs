@@ -8,12 +8,14 @@ pub(crate) fn is_paused(reply: &ChatReply) -> bool {
     reply.finish_reason == FinishReason::Paused && !has_calls && !reply.parts.is_empty()
 }
 
-/// Joins the replies of one turn. The finish reason is the last one, and each request has its own
-/// usage.
+/// Joins the replies of one turn. The finish reason and the id are the last ones, and each request
+/// has its own usage.
 pub(crate) fn joined(replies: Vec<ChatReply>) -> ChatReply {
     let join = |mut whole: ChatReply, next: ChatReply| {
         whole.parts.extend(next.parts);
         whole.finish_reason = next.finish_reason;
+        whole.id = next.id.or(whole.id);
+        whole.model = next.model.or(whole.model);
         if let Some(usage) = next.usage {
             *whole.usage.get_or_insert_default() += usage;
         }

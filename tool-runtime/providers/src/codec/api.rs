@@ -28,6 +28,12 @@ pub trait Api: Clone + fmt::Debug + Send + Sync + 'static {
     /// Beginning of the names of the environment variables that a client reads, such as `OPENAI`.
     const ENV_PREFIX: &'static str;
 
+    /// Name of the provider in events and spans, as in the [registry of
+    /// OpenTelemetry](https://github.com/open-telemetry/semantic-conventions-genai). Default: none.
+    ///
+    /// A server with a known host, such as `api.groq.com`, has the name that belongs to it.
+    const PROVIDER: Option<&'static str> = None;
+
     /// End of the variable with the name of the model. Default: `MODEL`.
     const ENV_MODEL: &'static str = "MODEL";
 

@@ -122,7 +122,7 @@ mod tests {
 
     fn message(ids: &[&str]) -> Message {
         let call = |id: &&str| AssistantPart::Call(ToolCall::new(*id, "t", "{}"));
-        Message::Assistant { parts: ids.iter().map(call).collect() }
+        Message::Assistant { id: None, parts: ids.iter().map(call).collect() }
     }
 
     #[test]

@@ -15,6 +15,12 @@ impl Endpoint {
         Self(http_url(base).ok_or_else(|| base.to_owned()))
     }
 
+    /// Returns the host and the port of a URL that is not malformed.
+    pub(crate) fn host_and_port(&self) -> Option<(&str, Option<u16>)> {
+        let url = self.0.as_ref().ok()?;
+        Some((url.host_str()?, url.port_or_known_default()))
+    }
+
     /// Returns the URL of a request below the base URL. The base may end with a slash, or already
     /// with this path.
     ///

@@ -34,7 +34,7 @@ pub(crate) struct DeltaBuffer(Vec<OwnedDelta>);
 enum OwnedDelta {
     Text(String),
     Reasoning(String),
-    Call { index: usize, name: String },
+    Call { index: usize, id: String, name: String },
     Arguments { index: usize, text: String },
 }
 
@@ -43,7 +43,9 @@ impl DeltaBuffer {
         self.0.push(match delta {
             Delta::Text(text) => OwnedDelta::Text(text.to_owned()),
             Delta::Reasoning(text) => OwnedDelta::Reasoning(text.to_owned()),
-            Delta::Call { index, name } => OwnedDelta::Call { index, name: name.to_owned() },
+            Delta::Call { index, id, name } => {
+                OwnedDelta::Call { index, id: id.to_owned(), name: name.to_owned() }
+            }
             Delta::Arguments { index, text } => {
                 OwnedDelta::Arguments { index, text: text.to_owned() }
             }
@@ -57,7 +59,7 @@ impl DeltaBuffer {
             deltas(match delta {
                 OwnedDelta::Text(text) => Delta::Text(text),
                 OwnedDelta::Reasoning(text) => Delta::Reasoning(text),
-                OwnedDelta::Call { index, name } => Delta::Call { index: *index, name },
+                OwnedDelta::Call { index, id, name } => Delta::Call { index: *index, id, name },
                 OwnedDelta::Arguments { index, text } => Delta::Arguments { index: *index, text },
             });
         }

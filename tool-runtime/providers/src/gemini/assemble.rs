@@ -11,7 +11,7 @@ use super::decode::{
     decode_body, finish,
 };
 use crate::codec::{Assemble, DecodeError, RawJson};
-use crate::shared::Counts;
+use crate::shared::{Counts, ServedBy};
 use tool_core::models::{DeltaSink, WireNames};
 use tool_core::{Arguments, AssistantPart, ChatReply, Delta, FinishReason, Reasoning, ToolCall};
 
@@ -26,6 +26,7 @@ pub(super) struct PartialReply {
     finish_reason: Option<String>,
     continuation_token: Option<String>,
     is_blocked: bool,
+    served_by: ServedBy,
     usage: Counts,
 }
 
@@ -45,6 +46,7 @@ impl PartialReply {
         let feedback = body.prompt_feedback.and_then(|feedback| feedback.block_reason);
         self.is_blocked |= feedback.is_some();
         self.usage.merge(body.usage_metadata);
+        self.served_by.merge(body.response_id, body.model_version);
         let raw = raw.member("candidates").into_iter().flat_map(RawJson::items);
         let candidates = body.candidates.unwrap_or_default().into_iter().zip(raw);
         for (candidate, raw) in candidates {
@@ -157,7 +159,7 @@ impl PartialReply {
         let call =
             ToolCall::new(wire_call.id.unwrap_or_default(), names.tool_name(&name), arguments);
         let index = self.calls;
-        deltas(Delta::Call { index, name: &call.name });
+        deltas(Delta::Call { index, id: call.id.as_str(), name: &call.name });
         deltas(Delta::Arguments { index, text: &call.arguments.to_text() });
         self.calls += 1;
         self.add_signature(signature);
@@ -192,7 +194,7 @@ impl PartialReply {
         }
         let mut reply = ChatReply::new(self.parts).finish_reason(finish);
         reply.usage = self.usage.usage(counted);
-        Ok(reply)
+        Ok(self.served_by.set_in(reply))
     }
 }
 

@@ -50,10 +50,10 @@ pub(super) fn contents(messages: &[Message], model: &str, names: &WireNames) -> 
     for message in messages {
         match message {
             Message::System { .. } => {}
-            Message::User { parts } => {
+            Message::User { parts, .. } => {
                 push(ContentRole::User, encode_parts(parts, visible_text, media))
             }
-            Message::Assistant { parts } => push(ContentRole::Model, encoder.assistant(parts)),
+            Message::Assistant { parts, .. } => push(ContentRole::Model, encoder.assistant(parts)),
             Message::Tool { results } => {
                 let answers = results.iter().map(|result| encoder.response(result)).collect();
                 push(ContentRole::Results, answers);

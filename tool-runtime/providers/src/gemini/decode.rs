@@ -22,6 +22,8 @@ pub(super) const CONTINUATION_TOKEN: &str = "continuationToken";
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GenerateContentResponse {
+    pub(super) response_id: Option<Value>,
+    pub(super) model_version: Option<Value>,
     pub(super) candidates: Option<Vec<Candidate>>,
     pub(super) prompt_feedback: Option<Feedback>,
     #[serde(default)]
@@ -71,6 +73,8 @@ pub(super) fn counted(counts: &Counts) -> Usage {
     );
     usage.cache_read_tokens = get("/cachedContentTokenCount");
     usage.reasoning_tokens = thoughts;
+    usage.audio_input_tokens = counts.of_modality("promptTokensDetails", "AUDIO");
+    usage.audio_output_tokens = counts.of_modality("candidatesTokensDetails", "AUDIO");
     usage
 }
 

@@ -49,6 +49,7 @@ impl Api for GenerateContent {
     const ENV_PREFIX: &'static str = "GEMINI";
     const ENV_VERSION: Option<&'static str> = Some("v1beta");
     const BASE_URL: Option<&'static str> = Some("https://generativelanguage.googleapis.com/v1beta");
+    const PROVIDER: Option<&'static str> = Some("gcp.gemini");
     const KEYED_HOSTS: &'static [&'static str] = &["generativelanguage.googleapis.com"];
 
     /// Returns the path. A model name with a collection, such as `tunedModels/mine`, is used as it

@@ -50,11 +50,11 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
     for message in messages {
         match message {
             Message::System { .. } => {}
-            Message::User { parts } => {
+            Message::User { parts, .. } => {
                 let content = encode_content(parts, media);
                 push(&mut encoded, json!({ "role": "user", "content": content }));
             }
-            Message::Assistant { parts } => {
+            Message::Assistant { parts, .. } => {
                 if let Some(next) = assistant(message, parts, names, &ids) {
                     push(&mut encoded, next);
                 }

@@ -41,6 +41,7 @@ pub struct MistralChat;
 impl Api for MistralChat {
     const ENV_PREFIX: &'static str = "MISTRAL";
     const BASE_URL: Option<&'static str> = Some("https://api.mistral.ai/v1");
+    const PROVIDER: Option<&'static str> = Some("mistral_ai");
     const KEYED_HOSTS: &'static [&'static str] = &["api.mistral.ai"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {

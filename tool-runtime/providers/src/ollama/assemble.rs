@@ -2,6 +2,7 @@
 
 use super::decode::{OllamaResponse, assemble_reply, decode_chunk};
 use crate::codec::{Assemble, DecodeError, RawJson};
+use crate::shared::ServedBy;
 use tool_core::models::{DeltaSink, WireNames};
 use tool_core::{AssistantPart, ChatReply, Delta, Usage};
 
@@ -12,6 +13,7 @@ pub(super) struct Assembler {
     text: String,
     calls: Vec<AssistantPart>,
     reason: Option<String>,
+    served_by: ServedBy,
     usage: Option<Usage>,
     is_done: bool,
 }
@@ -24,6 +26,7 @@ impl Assembler {
             text: String::new(),
             calls: Vec::new(),
             reason: None,
+            served_by: ServedBy::default(),
             usage: None,
             is_done: false,
         }
@@ -32,6 +35,7 @@ impl Assembler {
     fn add(&mut self, mut chunk: OllamaResponse, raw: RawJson<'_>, deltas: &mut DeltaSink<'_>) {
         let calls = chunk.message.calls(raw, &self.names);
         self.usage = chunk.usage().or(self.usage);
+        self.served_by.merge(None, chunk.model.take());
         self.reason =
             chunk.done_reason.filter(|reason| !reason.is_empty()).or_else(|| self.reason.take());
         self.is_done |= chunk.done;
@@ -46,7 +50,7 @@ impl Assembler {
         for part in calls {
             let index = self.calls.len();
             if let AssistantPart::Call(call) = &part {
-                deltas(Delta::Call { index, name: &call.name });
+                deltas(Delta::Call { index, id: call.id.as_str(), name: &call.name });
                 deltas(Delta::Arguments { index, text: &call.arguments.to_text() });
             }
             self.calls.push(part);
@@ -65,9 +69,10 @@ impl Assemble for Assembler {
     }
 
     fn finish(self) -> Result<ChatReply, DecodeError> {
-        let Self { thinking, text, calls, reason, usage, is_done, .. } = self;
+        let Self { thinking, text, calls, reason, served_by, usage, is_done, .. } = self;
         if is_done {
-            Ok(assemble_reply(thinking, text, calls, reason.as_deref(), usage))
+            let reply = assemble_reply(thinking, text, calls, reason.as_deref(), usage);
+            Ok(served_by.set_in(reply))
         } else {
             Err(DecodeError::Incomplete)
         }

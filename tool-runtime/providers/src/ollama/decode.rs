@@ -14,6 +14,7 @@ pub(super) const REASONING_OF: &str = "ollama";
 /// Body of a reply, or one chunk of a streamed one.
 #[derive(Deserialize)]
 pub(super) struct OllamaResponse {
+    pub(super) model: Option<Value>,
     #[serde(default)]
     pub(super) message: WireMessage,
     #[serde(default)]

@@ -80,7 +80,7 @@ fn check(options: &ChatOptions) -> Result<(), ModelError> {
 fn encode_message(message: &Message, names: &WireNames) -> Vec<Value> {
     match message {
         Message::System { text } => vec![json!({ "role": "system", "content": text })],
-        Message::User { parts } => {
+        Message::User { parts, .. } => {
             let texts = parts.iter().filter(|part| image(part).is_none());
             let line = |part: &ContentPart| match part.as_text() {
                 Some(text) => text.to_owned(),
@@ -89,7 +89,7 @@ fn encode_message(message: &Message, names: &WireNames) -> Vec<Value> {
             let text: String = texts.map(line).collect();
             vec![with_images(json!({ "role": "user", "content": text }), parts)]
         }
-        Message::Assistant { parts } => {
+        Message::Assistant { parts, .. } => {
             let mut encoded = json!({ "role": "assistant", "content": message.text() });
             if let Some(members) = encoded.as_object_mut() {
                 members.extend(parts.iter().filter_map(reasoning).flatten());

@@ -45,6 +45,7 @@ pub struct OllamaChat;
 impl Api for OllamaChat {
     const ENV_PREFIX: &'static str = "OLLAMA";
     const BASE_URL: Option<&'static str> = Some("http://127.0.0.1:11434");
+    const PROVIDER: Option<&'static str> = Some("ollama");
     const KEYED_HOSTS: &'static [&'static str] = &["ollama.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {

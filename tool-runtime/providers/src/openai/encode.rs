@@ -35,13 +35,13 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
             Message::System { text } => {
                 wire_messages.push(json!({ "role": "system", "content": text }))
             }
-            Message::User { parts } => {
+            Message::User { parts, .. } => {
                 push_message(
                     &mut wire_messages,
                     json!({ "role": "user", "content": encode_content(parts, media) }),
                 );
             }
-            Message::Assistant { parts } => {
+            Message::Assistant { parts, .. } => {
                 let mut encoded = assistant(message, parts, names, &ids);
                 if last_user.is_none_or(|last| index > last)
                     && let Some(members) = encoded.as_object_mut()
@@ -195,6 +195,7 @@ mod tests {
             Message::system("Be brief."),
             Message::user("Umbrella?"),
             Message::Assistant {
+                id: None,
                 parts: vec![AssistantPart::Call(first), AssistantPart::Call(second)],
             },
             Message::Tool { results },
@@ -306,9 +307,13 @@ mod tests {
         let look = ContentPart::Text { text: "Look:".into() };
         let messages = [
             Message::user("Hello"),
-            Message::Assistant { parts: vec![thought("old", REASONING_OF), text_part("Hi")] },
-            Message::User { parts: vec![look, ContentPart::Image(image)] },
             Message::Assistant {
+                id: None,
+                parts: vec![thought("old", REASONING_OF), text_part("Hi")],
+            },
+            Message::User { id: None, parts: vec![look, ContentPart::Image(image)] },
+            Message::Assistant {
+                id: None,
                 parts: vec![thought("new", REASONING_OF), thought("x", "another"), text_part("Hm")],
             },
         ];
@@ -342,7 +347,10 @@ mod tests {
         results[299].parts.push(image.into());
         let messages = [
             Message::user("Go"),
-            Message::Assistant { parts: calls.into_iter().map(AssistantPart::Call).collect() },
+            Message::Assistant {
+                id: None,
+                parts: calls.into_iter().map(AssistantPart::Call).collect(),
+            },
             Message::Tool { results },
         ];
         let names = WireNames::new([], NameRules::OPENAI);
@@ -380,7 +388,7 @@ mod tests {
         let names = WireNames::new([], NameRules::OPENAI);
         for later in [None, Some(Message::user("And now?"))] {
             let is_over = later.is_some();
-            let message = Message::Assistant { parts: parts.clone() };
+            let message = Message::Assistant { id: None, parts: parts.clone() };
             let messages: Vec<_> = [message].into_iter().chain(later).collect();
             let body = request("m", ChatRequest::new(&messages), &names);
             let message = &body["messages"][0];

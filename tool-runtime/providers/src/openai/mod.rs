@@ -54,6 +54,7 @@ pub struct ChatCompletions {
 impl Api for ChatCompletions {
     const ENV_PREFIX: &'static str = "OPENAI";
     const BASE_URL: Option<&'static str> = Some("https://api.openai.com/v1");
+    const PROVIDER: Option<&'static str> = Some("openai");
     const KEYED_HOSTS: &'static [&'static str] = &["api.openai.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {

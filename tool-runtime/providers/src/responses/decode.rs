@@ -9,18 +9,23 @@ use serde_json::{Map, Value, json};
 
 use super::items::{Item, kind_of, remainder, text_of, with_annotations};
 use crate::codec::DecodeError;
-use crate::shared::Counts;
+use crate::shared::{Counts, ServedBy};
 use tool_core::models::WireNames;
 use tool_core::{Arguments, AssistantPart, ChatReply, FinishReason, Reasoning, ToolCall, Usage};
 
 #[derive(Default, Deserialize)]
 pub(super) struct Response {
+    id: Option<Value>,
+    model: Option<Value>,
     pub(super) output: Option<Vec<Item>>,
     status: Option<String>,
     error: Option<Value>,
     incomplete_details: Option<Incomplete>,
     #[serde(default)]
     usage: Counts,
+    /// Counts of what the provider's own tools did.
+    #[serde(default)]
+    tool_usage: Counts,
 }
 
 #[derive(Deserialize)]
@@ -65,7 +70,8 @@ pub(super) fn assemble_reply(
     names: &WireNames,
     provider: &str,
 ) -> Result<ChatReply, DecodeError> {
-    let Response { output, status, error, incomplete_details, usage } = response;
+    let Response { id, model, output, status, error, incomplete_details, usage, tool_usage } =
+        response;
     if error.is_some() {
         return Err(failed("failed", error));
     }
@@ -92,7 +98,12 @@ pub(super) fn assemble_reply(
     };
     let mut reply = ChatReply::new(parts).finish_reason(finish);
     reply.usage = usage.usage(counted);
-    Ok(reply)
+    if let Some(usage) = &mut reply.usage {
+        usage.searches = tool_usage.get("/web_search/num_requests").unwrap_or(0);
+    }
+    let mut served_by = ServedBy::default();
+    served_by.merge(id, model);
+    Ok(served_by.set_in(reply))
 }
 
 fn counted(counts: &Counts) -> Usage {

@@ -99,8 +99,8 @@ fn conversation(request: ChatRequest<'_>, names: &WireNames, provider: &str) -> 
     for original in request.messages {
         match original {
             Message::System { text } => items.push_input(message("system", text.as_str())),
-            Message::User { parts } => items.push_input(message("user", user(original, parts))),
-            Message::Assistant { parts } => {
+            Message::User { parts, .. } => items.push_input(message("user", user(original, parts))),
+            Message::Assistant { parts, .. } => {
                 for part in parts {
                     match part {
                         AssistantPart::Text { text } if text.is_empty() => {}

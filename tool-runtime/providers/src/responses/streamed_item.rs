@@ -118,7 +118,8 @@ impl StreamedItem {
             return;
         };
         let index = *calls;
-        deltas(Delta::Call { index, name: names.tool_name(name) });
+        let id = text_of(&self.item, "call_id").unwrap_or_default();
+        deltas(Delta::Call { index, id, name: names.tool_name(name) });
         if let Some(text) = self.texts.get(&TextSlot::Arguments).filter(|text| !text.is_empty()) {
             deltas(Delta::Arguments { index, text });
         }

@@ -18,6 +18,14 @@ impl Counts {
         count(names.try_fold(first, |value, name| value.get(name))?)
     }
 
+    /// Returns the tokens of a modality in a list such as Gemini's `promptTokensDetails`.
+    pub(crate) fn of_modality(&self, list: &str, modality: &str) -> u64 {
+        let details = self.0.get(list).and_then(Value::as_array).into_iter().flatten();
+        let of_modality =
+            details.filter(|detail| detail.get("modality").is_some_and(|name| name == modality));
+        of_modality.filter_map(|detail| count(detail.get("tokenCount")?)).sum()
+    }
+
     /// Merges later counts. A later count replaces an earlier one, because providers send running
     /// totals.
     pub(crate) fn merge(&mut self, later: Self) {

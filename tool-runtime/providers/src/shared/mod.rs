@@ -1,10 +1,12 @@
 //! Helpers that the built-in codecs and clients share.
 
 mod counts;
+mod served_by;
 
 use serde_json::Value;
 
 pub(crate) use counts::{Counts, count};
+pub(crate) use served_by::ServedBy;
 
 /// The types of images that most APIs accept. An API refuses a request with an image of any other
 /// type, so a codec sends a note in its place.

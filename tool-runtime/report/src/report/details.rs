@@ -7,17 +7,22 @@ use super::micros;
 use super::row::{Detail, Fact, Form, Note, Row, RowState, one_line};
 use tool_core::__workspace::format_amount;
 use tool_core::event::{
-    EventKind, FileChange, FileOp, MessageSource, ModelEvent, NetworkRequest, Origin, ProcessEnd,
-    ProcessStart, ProtocolError, RunChanges, RunId, ToolEvent,
+    Attachment, EventKind, FileChange, FileOp, MessageSource, ModelEvent, NetworkRequest, Origin,
+    ProcessEnd, ProcessStart, ProtocolError, RunChanges, RunId, ToolEvent,
 };
 use tool_core::json::Fix;
-use tool_core::{Arguments, ContentPart, EffectRecord, Event, ToolCall, ToolExecution, Usage};
+use tool_core::{
+    Arguments, ContentPart, EffectRecord, Event, FinishReason, ToolCall, ToolExecution, Usage,
+};
 
 /// Adds what is known when a call starts.
 pub(super) fn of_call(row: &mut Row, call: &ToolCall) {
     row.details.push(Detail::Facts { facts: vec![("Call", Fact::Text(call.id.to_string()))] });
     arguments(row, "Arguments", &call.arguments);
 }
+
+/// The shortest time before the first attempt of a call that is worth a fact, in microseconds.
+const SHOWN_WAIT: u64 = 1_000;
 
 /// Adds everything that is known when a call has its result.
 pub(super) fn of_execution(row: &mut Row, execution: &ToolExecution) {
@@ -78,6 +83,8 @@ fn call_facts(row: &mut Row, execution: &ToolExecution) {
         Some(("Call", text(execution.call.id.as_str()))),
         Some(("Started", Fact::At { at: row.start })),
         Some(("Duration", Fact::Duration { duration: micros(execution.duration) })),
+        (row.waited >= SHOWN_WAIT)
+            .then_some(("Waited before it ran", Fact::Duration { duration: row.waited })),
         execution.tool_kind.as_ref().map(|kind| ("Kind", text(&kind.to_string()))),
         Some(("Attempts", Fact::Count(u64::from(execution.attempts)))),
         execution.blocked_by.map(|gate| ("Blocked by", text(&serialized_name(&gate)))),
@@ -225,7 +232,11 @@ fn process_end(ended: &ProcessEnd) -> String {
 }
 
 /// Adds the reply of a model.
-pub(super) fn of_reply(row: &mut Row, text: &str, reasoning: Option<&str>, calls: &[ToolCall]) {
+pub(super) fn of_reply(row: &mut Row, event: &ModelEvent) {
+    let ModelEvent::Replied { text, reasoning, calls, provider, model, finish_reason, .. } = event
+    else {
+        return;
+    };
     let names: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
     row.summary = match (text.is_empty(), names.is_empty()) {
         (false, _) => one_line(text),
@@ -236,6 +247,10 @@ pub(super) fn of_reply(row: &mut Row, text: &str, reasoning: Option<&str>, calls
         ("Requested", Fact::At { at: row.start }),
         ("Duration", Fact::Duration { duration: row.end.saturating_sub(row.start) }),
     ];
+    facts.extend(model_fact(provider.as_deref(), model.as_deref()));
+    if !matches!(finish_reason, FinishReason::Stop | FinishReason::ToolCalls) {
+        facts.push(("Finish reason", Fact::Text(format!("{finish_reason:?}"))));
+    }
     facts.extend(row.usage.into_iter().flat_map(tokens));
     row.details.push(Detail::Facts { facts });
     if let Some(reasoning) = reasoning {
@@ -253,6 +268,32 @@ pub(super) fn of_reply(row: &mut Row, text: &str, reasoning: Option<&str>, calls
     }
 }
 
+/// Adds the failure of a model request.
+pub(super) fn of_failed_request(row: &mut Row, event: &ModelEvent) {
+    let ModelEvent::Failed { error, text, provider, model, .. } = event else { return };
+    row.summary = one_line(error);
+    let mut facts = vec![
+        ("Requested", Fact::At { at: row.start }),
+        ("Duration", Fact::Duration { duration: row.end.saturating_sub(row.start) }),
+    ];
+    facts.extend(model_fact(provider.as_deref(), model.as_deref()));
+    facts.extend(row.usage.into_iter().flat_map(tokens));
+    row.details.push(Detail::Facts { facts });
+    row.text("Error", error, Form::Error);
+    if !text.is_empty() {
+        row.text("Text that had arrived", text, Form::Plain);
+    }
+}
+
+fn model_fact(provider: Option<&str>, model: Option<&str>) -> Option<(&'static str, Fact)> {
+    let text = match (model, provider) {
+        (Some(model), Some(provider)) => format!("{model} ({provider})"),
+        (Some(name), None) | (None, Some(name)) => name.to_owned(),
+        (None, None) => return None,
+    };
+    Some(("Model", Fact::Text(text)))
+}
+
 fn tokens(usage: Usage) -> impl Iterator<Item = (&'static str, Fact)> {
     let Usage {
         input_tokens: input,
@@ -260,6 +301,8 @@ fn tokens(usage: Usage) -> impl Iterator<Item = (&'static str, Fact)> {
         cache_creation_tokens: written,
         output_tokens: output,
         reasoning_tokens: reasoning,
+        estimated_tokens: estimated,
+        searches,
         ..
     } = usage;
     let counts = [
@@ -268,6 +311,8 @@ fn tokens(usage: Usage) -> impl Iterator<Item = (&'static str, Fact)> {
         (written > 0, "of these written to a cache", written),
         (true, "Tokens out", output),
         (reasoning > 0, "of these reasoning", reasoning),
+        (estimated > 0, "Tokens estimated", estimated),
+        (searches > 0, "Searches", searches),
     ];
     let counts = counts.into_iter().filter(|(is_present, ..)| *is_present);
     counts.map(|(_, name, count)| (name, Fact::Count(count)))
@@ -333,14 +378,15 @@ pub(super) fn of_message(
     (at, is_early): (u64, bool),
     (by, source): (MessageSource, Option<&str>),
     text: &str,
-    attachments: usize,
+    attachments: &[Attachment],
 ) {
-    let attachments = match attachments {
-        0 => String::new(),
-        1 => "\n[1 attachment]".into(),
-        count => format!("\n[{count} attachments]"),
-    };
-    let text = format!("{text}{attachments}");
+    let attachments = attachments.iter().map(|attachment| {
+        let Attachment { name, media_type, byte_len, .. } = attachment;
+        let size = byte_len.map(|bytes| format!("{bytes} bytes"));
+        let facts = [name.clone(), media_type.clone(), size].into_iter().flatten();
+        format!("\n[{}]", facts.collect::<Vec<_>>().join(", "))
+    });
+    let text = format!("{text}{}", attachments.collect::<String>());
     let (name, text) = match (by, source) {
         (MessageSource::System, _) if is_early => {
             return row.text("System prompt", text, Form::Folded);
@@ -374,6 +420,9 @@ pub(super) fn of_note(event: &Event) -> String {
             ModelEvent::ExtractionFailed { text, reason, attempt }
             | ModelEvent::ValidationFailed { text, reason, attempt },
         ) => format!("attempt {attempt}: {reason}\n\nReply: {text}"),
+        EventKind::Tool(ToolEvent::OutputEmitted { text, .. }) => text.clone(),
+        EventKind::Tool(ToolEvent::DataEmitted { name, data, .. }) => format!("{name}: {data}"),
+        EventKind::Tool(ToolEvent::QuestionAsked { question, .. }) => question.clone(),
         EventKind::Tool(ToolEvent::Progress { progress, .. }) => {
             let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
             let message = progress.message.as_ref().map(|text| format!(": {text}"));

@@ -34,6 +34,9 @@ pub(super) struct Row {
     /// Cost, if it is known.
     #[serde(skip)]
     pub cost: Option<f64>,
+    /// The time from the start of a call to its first attempt, in microseconds.
+    #[serde(skip)]
+    pub waited: u64,
     /// Whether the run has made a model request, which costs something.
     #[serde(skip)]
     pub has_model_requests: bool,

@@ -196,6 +196,7 @@ mod tests {
     use indicatif::ProgressDrawTarget;
 
     use super::*;
+    use tool_core::FinishReason;
     use tool_core::event::{Origin, RunEvent};
 
     #[derive(Clone, Default)]
@@ -212,8 +213,19 @@ mod tests {
     }
 
     fn replied(text: &str) -> EventKind {
-        let (text, calls, duration) = (text.to_owned(), Vec::new(), Duration::ZERO);
-        ModelEvent::Replied { text, reasoning: None, calls, usage: None, duration }.into()
+        ModelEvent::Replied {
+            message: None,
+            text: text.to_owned(),
+            reasoning: None,
+            calls: Vec::new(),
+            provider: None,
+            model: None,
+            finish_reason: FinishReason::Stop,
+            usage: None,
+            context_tokens: None,
+            duration: Duration::ZERO,
+        }
+        .into()
     }
 
     #[test]
@@ -251,7 +263,7 @@ mod tests {
             cost: None,
             duration: Duration::ZERO,
         };
-        emit(&mut display, ModelEvent::Requested.into());
+        emit(&mut display, ModelEvent::Requested { message: None }.into());
         // The bytes stay unchanged.
         display.write(b"\xffNoo", "\u{fffd}Noo").unwrap();
         emit(&mut display, replied("Noon"));

@@ -56,7 +56,7 @@ impl Replies {
             return PrintedPart::Nothing;
         }
         match &event.kind {
-            EventKind::Model(ModelEvent::Requested) => {
+            EventKind::Model(ModelEvent::Requested { .. }) => {
                 self.requested.insert(run);
             }
             EventKind::Run(RunEvent::Finished { code, .. }) => {
@@ -164,16 +164,26 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use tool_core::Usage;
     use tool_core::event::Origin;
+    use tool_core::{FinishReason, Usage};
 
     fn event(kind: impl Into<EventKind>) -> Event {
         Event::new(Origin::default(), SystemTime::UNIX_EPOCH, kind)
     }
 
     fn replied(text: &str) -> Event {
-        let (text, calls, duration) = (text.into(), Vec::new(), Duration::ZERO);
-        event(ModelEvent::Replied { text, reasoning: None, calls, usage: None, duration })
+        event(ModelEvent::Replied {
+            message: None,
+            text: text.to_owned(),
+            reasoning: None,
+            calls: Vec::new(),
+            provider: None,
+            model: None,
+            finish_reason: FinishReason::Stop,
+            usage: None,
+            context_tokens: None,
+            duration: Duration::ZERO,
+        })
     }
 
     #[test]
@@ -181,7 +191,7 @@ mod tests {
         let text = "Grüße:\n}\n}";
         for late in text.char_indices().map(|(offset, _)| offset) {
             let mut replies = Replies::default();
-            replies.observe(&event(ModelEvent::Requested));
+            replies.observe(&event(ModelEvent::Requested { message: None }));
             assert!(replies.is_printing());
             let (before, remaining) = text.split_at(late);
             assert_eq!((replies.write("It says: "), replies.write(before)), (None, None));
@@ -233,7 +243,7 @@ mod tests {
         let event_of = |run: u128, kind: EventKind| {
             Event::new(Origin::new(run.into(), 1), SystemTime::UNIX_EPOCH, kind)
         };
-        let requested = |run| event_of(run, ModelEvent::Requested.into());
+        let requested = |run| event_of(run, ModelEvent::Requested { message: None }.into());
         let ended = |run, code: &str| {
             let (code, usage, duration) = (Some(code.to_owned()), Usage::default(), Duration::ZERO);
             event_of(
@@ -278,7 +288,7 @@ mod tests {
         let void = event(ModelEvent::ExtractionFailed { text, reason, attempt });
         let mut replies = Replies::default();
         assert_eq!(replies.observe(&void), PrintedPart::Nothing);
-        replies.observe(&event(ModelEvent::Requested));
+        replies.observe(&event(ModelEvent::Requested { message: None }));
         assert_eq!(replies.observe(&void), PrintedPart::All);
         assert!(replies.is_printing());
     }

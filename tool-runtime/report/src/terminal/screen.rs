@@ -3,10 +3,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use serde::Deserialize as _;
+use serde_json::Value;
+
 use super::line::{Line, Sign, error_excerpt, excerpt, indent, join_columns, time};
 use tool_core::__workspace::format_amount;
 use tool_core::event::{
-    EventKind, MessageSource, ModelEvent, Origin, Progress, RunEvent, RunId, ToolEvent,
+    EventKind, MessageSource, ModelEvent, Origin, Plan, Progress, RunEvent, RunId, StepStatus,
+    ToolEvent,
 };
 use tool_core::{CallId, Event, ToolCall, ToolExecution, Usage};
 
@@ -94,19 +98,45 @@ impl Screen {
                 let (sign, text) = run_end(name.unwrap_or_else(|| unnamed.into()), event);
                 removed.into_iter().chain([line(sign, text)]).collect()
             }
-            EventKind::Model(ModelEvent::Requested) => vec![self.begin(origin, None, "model", "")],
+            EventKind::Model(ModelEvent::Requested { .. }) => {
+                vec![self.begin(origin, None, "model", "")]
+            }
             EventKind::Model(ModelEvent::Replied { text, calls, usage, duration, .. }) => {
                 let text = if shows_text { "" } else { text };
                 let reply_line = (!shows_text || !calls.is_empty())
                     .then(|| line(Sign::Reply, reply_text(text, calls, *usage, *duration)));
                 self.end(origin, None, reply_line)
             }
-            EventKind::Tool(ToolEvent::Started { call }) => {
+            EventKind::Tool(ToolEvent::Started { call, .. }) => {
                 let arguments = excerpt(&call.arguments.to_text());
                 vec![self.begin(origin, Some(&call.id), &excerpt(&call.name), &arguments)]
             }
             EventKind::Tool(ToolEvent::Progress { call, progress }) => {
                 self.show(origin, Some(call), &progress_text(progress)).into_iter().collect()
+            }
+            EventKind::Tool(ToolEvent::Running { .. }) => Vec::new(),
+            EventKind::Tool(ToolEvent::OutputEmitted { call, text }) => {
+                let last = text.lines().rfind(|line| !line.trim().is_empty());
+                last.and_then(|last| self.show(origin, Some(call), &excerpt(last)))
+                    .into_iter()
+                    .collect()
+            }
+            EventKind::Tool(ToolEvent::DataEmitted { call, name, data }) => {
+                let text = if name == Plan::NAME { plan_text(data) } else { excerpt(name) };
+                self.show(origin, Some(call), &text).into_iter().collect()
+            }
+            EventKind::Tool(ToolEvent::QuestionAsked { tool, question, .. }) => {
+                vec![line(Sign::Pending, join_columns([excerpt(tool), excerpt(question)]))]
+            }
+            EventKind::Model(ModelEvent::Failed { code, error, usage, duration, .. }) => {
+                let used = usage.map(tokens).unwrap_or_default();
+                let columns =
+                    ["model".into(), excerpt(code), time(*duration), used, error_excerpt(error)];
+                self.end(origin, None, Some(line(Sign::Failed, join_columns(columns))))
+            }
+            EventKind::Model(ModelEvent::ReplyReplaced { text }) => {
+                let columns = ["model".into(), "a hook replaced the reply".into(), excerpt(text)];
+                vec![line(Sign::Failed, join_columns(columns))]
             }
             EventKind::Model(
                 ModelEvent::ExtractionFailed { reason, attempt, .. }
@@ -173,6 +203,16 @@ impl Screen {
         let removed = self.running.remove(&key(origin, call));
         removed.map(|running| Change::Remove(running.number)).into_iter().chain(line).collect()
     }
+}
+
+/// Returns how far a plan is, and its step in progress.
+fn plan_text(data: &Value) -> String {
+    let Ok(plan) = Plan::deserialize(data) else { return Plan::NAME.to_owned() };
+    let with = |status| plan.steps.iter().filter(move |step| step.status == status);
+    let completed = with(StepStatus::Completed).count();
+    let current = with(StepStatus::InProgress).next().map(|step| excerpt(&step.text));
+    let count = format!("{completed} of {} steps", plan.steps.len());
+    join_columns([count, current.unwrap_or_default()])
 }
 
 fn run_end(name: String, event: &RunEvent) -> (Sign, String) {

@@ -63,7 +63,13 @@ impl Trace {
                     details::of_run(row, session.as_deref(), metadata);
                 }
             }
-            EventKind::Run(RunEvent::MessageAdded { source, source_name, text, attachments }) => {
+            EventKind::Run(RunEvent::MessageAdded {
+                source,
+                source_name,
+                text,
+                attachments,
+                ..
+            }) => {
                 let index = self.run(origin, at);
                 if let Some(row) = self.touch(index, at) {
                     details::of_message(
@@ -71,23 +77,37 @@ impl Trace {
                         (at, origin.turn == 0),
                         (*source, source_name.as_deref()),
                         text,
-                        *attachments,
+                        attachments,
                     );
                 }
             }
             EventKind::Run(event @ RunEvent::Finished { duration, .. }) => {
                 self.run_finished(origin, at, *duration, event);
             }
-            EventKind::Model(ModelEvent::Requested) => {
+            EventKind::Model(ModelEvent::Requested { .. }) => {
                 self.model_requested(origin, at);
             }
-            EventKind::Model(ModelEvent::Replied { text, reasoning, calls, usage, duration }) => {
+            EventKind::Model(event @ ModelEvent::Replied { usage, duration, .. }) => {
                 if let Some(row) = self.model_replied(origin, at, *duration) {
                     row.usage = *usage;
-                    details::of_reply(row, text, reasoning.as_deref(), calls);
+                    details::of_reply(row, event);
                 }
             }
-            EventKind::Tool(ToolEvent::Started { call }) => {
+            EventKind::Model(event @ ModelEvent::Failed { code, usage, duration, .. }) => {
+                if let Some(row) = self.model_replied(origin, at, *duration) {
+                    (row.usage, row.code) = (*usage, Some(code.clone()));
+                    row.state = RowState::Failed;
+                    details::of_failed_request(row, event);
+                }
+            }
+            EventKind::Tool(ToolEvent::Running { call, attempt: 1 }) => {
+                let index = self.calls.get(&(scope(origin), call.clone())).copied();
+                if let Some(row) = index.and_then(|index| self.touch(index, at)) {
+                    row.waited = at.saturating_sub(row.start);
+                }
+            }
+            EventKind::Tool(ToolEvent::Running { .. }) => {}
+            EventKind::Tool(ToolEvent::Started { call, .. }) => {
                 self.tool_started(origin, at, call);
             }
             EventKind::Tool(ToolEvent::Finished(execution)) => {

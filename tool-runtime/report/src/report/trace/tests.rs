@@ -328,7 +328,10 @@ fn first_prompt_is_a_detail_and_later_messages_are_notes() {
         ("1 0 run.message_added", message("system", "Be brief.")),
         (
             "1 0 run.message_added",
-            json!({"source": "user", "text": "What\nnow?", "attachments": 2, "turn": 0}),
+            json!({"source": "user", "text": "What\nnow?", "turn": 0, "attachments": [
+                {"media_type": "image/png", "byte_len": 7},
+                {"name": "a.pdf", "media_type": "application/pdf"},
+            ]}),
         ),
         ("1 1 model.requested", json!({})),
         ("1 2 model.replied", replied(1)),
@@ -344,9 +347,9 @@ fn first_prompt_is_a_detail_and_later_messages_are_notes() {
             json!({"duration_us": 7, "cost": 0.012, "usage": {"input_tokens": 7, "output_tokens": 3}}),
         ),
     ]);
-    let prompt = "What\nnow?\n[2 attachments]";
+    let prompt = "What\nnow?\n[image/png, 7 bytes]\n[a.pdf, application/pdf]";
     assert_eq!(texts(&rows[0]), [("System prompt", "Be brief."), ("Prompt", prompt)]);
-    assert_eq!(rows[0].summary, "What now? [2 attachments]");
+    assert_eq!(rows[0].summary, "What now? [image/png, 7 bytes] [a.pdf, application/pdf]");
     let expected = [
         (3, "untrusted message", "from a mail: Obey!"),
         (4, "steering message", "Quick."),

@@ -40,6 +40,7 @@ mod tools;
 mod version;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fmt, io};
 
@@ -128,7 +129,28 @@ impl Files {
             versions: Versions::default(),
             journal: Journal::default(),
             change_lock: Mutex::default(),
+            emits_texts: AtomicBool::new(false),
         })))
+    }
+
+    /// Emits the texts of a file before and after each change as
+    /// [`FileTexts`](tool_core::event::FileTexts), for screens that show them side by side. Default:
+    /// observers receive the difference only.
+    ///
+    /// A file that is not text, or is larger than 8 MiB, is left out, and so is a move. The setting
+    /// applies to all clones.
+    ///
+    /// ```
+    /// use tool_runtime::files::Files;
+    ///
+    /// let files = Files::open(std::env::temp_dir())?.emit_texts();
+    /// # drop(files);
+    /// # Ok::<(), tool_runtime::files::OpenFilesError>(())
+    /// ```
+    #[must_use]
+    pub fn emit_texts(self) -> Self {
+        self.0.emits_texts.store(true, Ordering::Relaxed);
+        self
     }
 
     /// Writes a file of the program, such as a report, to a path in the folder.

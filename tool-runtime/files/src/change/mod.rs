@@ -6,9 +6,10 @@ mod line_ends;
 mod nearest;
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tool_core::event::{FileChange, FileOp};
+use tool_core::event::{FileChange, FileOp, FileTexts};
 use tool_core::{ToolContext, ToolError, ToolErrorKind};
 
 use crate::error::{io_error, missing, path_error};
@@ -35,6 +36,8 @@ pub(crate) struct Workspace {
     pub(crate) journal: Journal,
     /// Held while files are changed, so that the changes of parallel calls have an order.
     pub(crate) change_lock: Mutex<()>,
+    /// Whether the texts of changed files are emitted.
+    pub(crate) emits_texts: AtomicBool,
 }
 
 impl Workspace {
@@ -176,8 +179,24 @@ impl Workspace {
             record = record.diff(first_lines(diff, MAX_DIFF_LEN));
         }
         ctx.record(record);
+        if self.emits_texts.load(Ordering::Relaxed)
+            && let Some(texts) = file_texts(&change)
+        {
+            ctx.emit(FileTexts::NAME, texts);
+        }
         self.journal.add((ctx.run_id(), ctx.turn()), ctx.call_id().clone(), change);
     }
+}
+
+/// Returns the texts of a file before and after a change of its content; `None` if one of them is
+/// not text or too large.
+fn file_texts(change: &Change) -> Option<FileTexts> {
+    let Change::Content { path, before, after } = change else { return None };
+    let text = |state: &Option<FileState>| match state {
+        None => Some(None),
+        Some(state) => state.diff_text().map(|text| Some(text.to_owned())),
+    };
+    Some(FileTexts::new(path.as_str(), text(before)?, text(after)?))
 }
 
 /// Refuses a text that has marks in the place of the secrets of a file, which the model has not

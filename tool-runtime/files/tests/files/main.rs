@@ -22,6 +22,7 @@ mod patches;
 mod races;
 mod reading;
 mod searching;
+mod texts;
 mod undo;
 
 // The package `tool-tests-portable` runs these tests on the code for other systems.

@@ -9,6 +9,7 @@ use tool_mcp::{
     ElicitLater, Elicitation, ElicitationAction, ElicitationHandler, McpClient, Sampling,
 };
 use tool_runtime::agent::{Limits, Paused, Prices};
+use tool_runtime::models::ModelInfo;
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, EffectRecord, Message, ModelError, ScriptedModel,
     StopReason, ToolErrorKind, Usage, async_trait,
@@ -135,6 +136,7 @@ async fn question_pauses_a_run_that_another_process_resumes() {
     let pending = &paused.pending()[0];
     let question = pending.question().unwrap().into_owned();
     assert!(question.contains("MCP server `s` asks: Which"), "{question}");
+    assert!(pending.answer_schema().unwrap()["properties"].get("seat").is_some());
     let id = pending.call.id.clone();
     paused.answer(&id, json!({ "seat": "roof" }), "Ada").unwrap();
     let model = ScriptedModel::new([ChatReply::text("Booked.")]);
@@ -241,8 +243,8 @@ impl ChatModel for Reporting {
         Ok(reply)
     }
 
-    fn name(&self) -> Option<&str> {
-        Some("reporting-1")
+    fn info(&self) -> ModelInfo {
+        ModelInfo::new("reporting-1")
     }
 }
 

@@ -123,6 +123,6 @@ fn prompt_message(reader: &ResultReader, message: &Value) -> Message {
             let texts: Vec<_> = parts.iter().map(|part| part.plain_text()).collect();
             Message::assistant(texts.join("\n"))
         }
-        _ => Message::User { parts },
+        _ => Message::User { id: None, parts },
     }
 }

@@ -209,6 +209,14 @@ impl Elicitation {
         Some(Value::Object(properties.iter().filter_map(default).collect()))
     }
 
+    /// Returns the JSON Schema of the form that asks the question.
+    pub(super) fn form_schema(&self) -> Option<&Schema> {
+        match &self.kind {
+            ElicitationKind::Form { schema } => Some(schema),
+            ElicitationKind::Url { .. } => None,
+        }
+    }
+
     /// Returns the text of the question for a person, with the form that the answer must match.
     pub(crate) fn question(&self) -> String {
         let asks = format!("The MCP server `{}` asks: {}", self.server, self.message);

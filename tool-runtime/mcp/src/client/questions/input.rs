@@ -165,7 +165,7 @@ impl InputHandler<'_> {
                 Err(mismatch) => {
                     let question = elicitation.question();
                     let question = format!("The answer does not match: {mismatch}\n{question}");
-                    return Err(ToolError::suspended(question, &*state));
+                    return Err(suspended(&elicitation, question, state));
                 }
             }
         }
@@ -198,7 +198,7 @@ impl InputHandler<'_> {
                 }
                 let answer = self.elicit(elicitation.clone()).await;
                 if answer == ElicitationAction::Later {
-                    return Err(ToolError::suspended(elicitation.question(), &*state));
+                    return Err(suspended(&elicitation, elicitation.question(), state));
                 }
                 let result = elicitation.result(answer).map_err(|mismatch| {
                     let cause =
@@ -236,5 +236,14 @@ impl InputHandler<'_> {
     pub(crate) fn failed(&self, cause: &str) -> ToolError {
         let server = &self.link.name;
         ToolError::failed(format!("The MCP server `{server}` did not complete the call: {cause}."))
+    }
+}
+
+/// Suspends a call of the server until its question is answered.
+fn suspended(elicitation: &Elicitation, question: String, state: &InputState) -> ToolError {
+    let error = ToolError::suspended(question, state);
+    match elicitation.form_schema() {
+        Some(schema) => error.answer_schema(schema.as_value().clone()),
+        None => error,
     }
 }

@@ -26,7 +26,7 @@ use crate::client::calls::media::{MediaKind, refusal};
 ///
 /// The cost counts towards the [cost limit](tool_core::agent::Limits::max_cost) of the run, at the
 /// [prices](Self::prices) of the model or else at those of the run. The server receives the
-/// [name](ChatModel::name) of the model, or `unknown`.
+/// [name](ChatModel::info) of the model, or `unknown`.
 ///
 /// ```
 /// use tool_runtime::ScriptedModel;
@@ -147,7 +147,7 @@ impl Sampling {
         ctx.record(self.spent(usage));
         drop(reservation);
         let text = SamplingMessageContentBlock::text(text);
-        let name = self.model.name().unwrap_or(UNKNOWN_MODEL).to_owned();
+        let name = self.model.info().name.unwrap_or_else(|| UNKNOWN_MODEL.to_owned());
         let message = SamplingMessage::new(Role::Assistant, text);
         let mut result = CreateMessageResult::new(message, name);
         result.stop_reason = Some(match reply.finish_reason {
@@ -207,7 +207,7 @@ fn chat_message(message: SamplingMessage, bytes: &mut usize) -> Result<Message, 
             let text: Vec<_> = parts.iter().map(|part| part.plain_text().into_owned()).collect();
             Message::assistant(text.join("\n"))
         }
-        _ => Message::User { parts },
+        _ => Message::User { id: None, parts },
     })
 }
 

@@ -67,7 +67,7 @@ fn history(length: usize) -> Vec<Message> {
         let results = vec![ToolResult::success(&call, "42")];
         let parts = vec![AssistantPart::Call(call)];
         messages.push(Message::user("What is 20 and 22?"));
-        messages.push(Message::Assistant { parts });
+        messages.push(Message::Assistant { id: None, parts });
         messages.push(Message::Tool { results });
         messages.push(Message::assistant("It is 42."));
         if messages.len() + 4 > length {

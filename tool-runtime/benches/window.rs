@@ -44,7 +44,7 @@ fn conversation(length: usize) -> Vec<Message> {
     let step = |number: usize| {
         let call = ToolCall::new(format!("call_{number}"), "forecast", r#"{"city": "Oslo"}"#);
         let result = ToolResult::success(&call, "Four degrees and light rain. ".repeat(6));
-        let reply = Message::Assistant { parts: vec![AssistantPart::Call(call)] };
+        let reply = Message::Assistant { id: None, parts: vec![AssistantPart::Call(call)] };
         [reply, Message::Tool { results: vec![result] }]
     };
     let first = [Message::system("Be brief."), Message::user("What should I wear in Oslo?")];

@@ -171,7 +171,7 @@ fn event(item: StreamItem) -> Event {
     match item {
         StreamItem::Text(text) => Event::default().event("text").data(text),
         StreamItem::Event(event) => match &event.kind {
-            EventKind::Tool(ToolEvent::Started { call }) => {
+            EventKind::Tool(ToolEvent::Started { call, .. }) => {
                 Event::default().event("call").data(call.to_string())
             }
             // Three lines of data. In events, secret arguments are redacted.

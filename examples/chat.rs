@@ -96,7 +96,7 @@ async fn convert_length(
 /// Prints the calls and their results.
 fn show(event: &Event) {
     match event.tool_event() {
-        Some(ToolEvent::Started { call }) => println!("  → {call}"),
+        Some(ToolEvent::Started { call, .. }) => println!("  → {call}"),
         Some(ToolEvent::Finished(execution)) => {
             println!("  ← {} ({:?})", execution.result.text, execution.duration)
         }

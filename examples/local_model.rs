@@ -82,7 +82,7 @@ fn show(event: &Event) {
             ModelEvent::ExtractionFailed { text, reason, .. }
             | ModelEvent::ValidationFailed { text, reason, .. },
         ) => println!("  ? {text}\n  ! {reason}"),
-        EventKind::Tool(ToolEvent::Started { call }) => println!("  → {call}"),
+        EventKind::Tool(ToolEvent::Started { call, .. }) => println!("  → {call}"),
         EventKind::Tool(ToolEvent::Finished(execution)) => {
             execution.fixes.iter().for_each(|fix| println!("    {fix}"));
             println!("  ← {} ({:?})", execution.result.text, execution.duration);

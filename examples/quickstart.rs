@@ -99,7 +99,7 @@ fn show(at: Duration, event: &Event) {
         {
             line("model", text);
         }
-        EventKind::Tool(ToolEvent::Started { call }) => line("started", &call.to_string()),
+        EventKind::Tool(ToolEvent::Started { call, .. }) => line("started", &call.to_string()),
         EventKind::Tool(ToolEvent::Finished(execution)) => {
             for fix in &execution.fixes {
                 line("repaired", &fix.to_string());

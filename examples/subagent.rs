@@ -50,7 +50,7 @@ fn show(event: &Event) {
         EventKind::Model(ModelEvent::Replied { text, .. }) if !text.is_empty() => {
             println!("{indent}  reply   {text}");
         }
-        EventKind::Tool(ToolEvent::Started { call }) => println!("{indent}  call    {call}"),
+        EventKind::Tool(ToolEvent::Started { call, .. }) => println!("{indent}  call    {call}"),
         EventKind::Tool(ToolEvent::Finished(execution)) => {
             println!("{indent}  result  {}", execution.result.text);
         }

@@ -21,10 +21,13 @@ pub(super) fn migrate(
     part: &str,
     migrations: &[&str],
 ) -> Result<(), OpenFailure> {
-    // Without a write, so that a read-only file can be read.
-    if is_store(connection)? && version(connection, part)? == migrations.len() {
+    // Without a write, so that a read-only file can be read. In one transaction: another process
+    // may create the tables between two reads, which then look like those of another program.
+    let snapshot = connection.transaction()?;
+    if is_store(&snapshot)? && version(&snapshot, part)? == migrations.len() {
         return Ok(());
     }
+    drop(snapshot);
     // Another process may migrate the tables too; the second one finds it done.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if !is_store(&transaction)? {

@@ -25,10 +25,14 @@ pub(super) fn open(path: &Path) -> Result<Connection, OpenFailure> {
 
 pub(super) fn open_with(path: &Path, migrations: &[&str]) -> Result<Connection, OpenFailure> {
     let connection = open_at(path)?;
-    if !is_store(&connection)? {
+    // One transaction, as in `migrate`.
+    let snapshot = connection.unchecked_transaction()?;
+    if !is_store(&snapshot)? {
         return Err(OpenFailure::NotAStoreFile);
     }
-    match version(&connection, PART)? {
+    let found = version(&snapshot, PART)?;
+    drop(snapshot);
+    match found {
         newest if newest == migrations.len() => Ok(connection),
         newer if newer > migrations.len() => Err(unsupported(PART, newer, migrations)),
         earlier => migrated_copy(path, migrations, earlier),

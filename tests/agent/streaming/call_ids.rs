@@ -6,7 +6,7 @@ use tool_runtime::drivers::{Driver, Native, ReAct, ReplyParseError, Text};
 use tool_runtime::event::ModelEvent;
 use tool_runtime::models::DeltaSink;
 use tool_runtime::{
-    Agent, AssistantPart, ChatModel, ChatReply, ChatRequest, Delta, ModelError, ToolCall,
+    Agent, AssistantPart, ChatModel, ChatReply, ChatRequest, Delta, ModelError, Policy, ToolCall,
     async_trait, tools,
 };
 
@@ -177,4 +177,23 @@ async fn arguments_belong_to_the_id_of_their_call_whatever_the_order_is() {
     for (id, arguments) in streamed.into_values() {
         assert_eq!(arguments, format!(r#"{{"text": "{id}"}}"#));
     }
+}
+
+#[tokio::test]
+async fn rejected_reply_leaves_nothing_before_the_next_one() {
+    // The end of the first text may be the beginning of the secret.
+    let replies = [ChatReply::text("reject me hunter2"), ChatReply::text("Done.")];
+    let agent = Agent::new(Pieces::new(replies, 4), tools![echo])
+        .driver(Rejects)
+        .policy(Policy::new().secrets(["hunter22"]));
+    let lines = super::lines(&mut agent.stream("Go")).await;
+    let expected = [
+        "model.requested",
+        "text reject me hunter2",
+        "model.validation_failed",
+        "text Done.",
+        "model.replied",
+        "run.finished",
+    ];
+    assert_eq!(lines[2..], expected);
 }

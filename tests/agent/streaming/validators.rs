@@ -1,8 +1,8 @@
 //! An answer that a validator may reject is not streamed before it is accepted.
 
 use tool_runtime::agent::{AnswerValidator, StreamItem};
-use tool_runtime::event::ModelEvent;
-use tool_runtime::{Agent, ChatReply, RunContext, async_trait, tools};
+use tool_runtime::event::{ModelEvent, Observer, Recorder};
+use tool_runtime::{Agent, ChatReply, Event, RunContext, async_trait, tools};
 
 use super::{Pieces, lines, model_event};
 use support::conversation::{echo, echo_call};
@@ -94,4 +94,43 @@ async fn reply_that_awaits_its_validators_has_its_event_however_the_run_ends() {
         .run_timeout(std::time::Duration::from_secs(1));
     let lines = lines(&mut agent.stream("Go")).await;
     assert_eq!(lines[2..], ["model.requested", "model.replied", "run.finished"]);
+}
+
+/// Decides at the second attempt: the first one is dropped.
+struct DecidesLater(std::sync::atomic::AtomicBool);
+
+#[async_trait]
+impl AnswerValidator for DecidesLater {
+    async fn validate(&self, _: &str, _: &RunContext<'_>) -> Result<(), String> {
+        if !self.0.swap(true, std::sync::atomic::Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answer_of_a_dropped_step_is_validated_and_emitted_by_the_next_one() {
+    let recorder = Recorder::new(100);
+    let agent = Agent::new(Pieces::new([ChatReply::text("It is 4.")], 3), tools![echo])
+        .answer_validator(DecidesLater(false.into()))
+        .observer(Streams)
+        .observer(recorder.clone());
+    let mut run = agent.start("Go");
+    let step = tokio::time::timeout(std::time::Duration::from_secs(1), run.next()).await;
+    assert!(step.is_err());
+    assert_eq!(run.finish().await.unwrap().text, "It is 4.");
+    let names: Vec<_> = recorder.events().iter().map(|event| event.name()).collect();
+    assert_eq!(names[2..], ["model.requested", "model.replied", "run.finished"]);
+}
+
+/// Makes the model stream.
+struct Streams;
+
+impl Observer for Streams {
+    fn observe(&self, _: &Event) {}
+
+    fn receives_deltas(&self) -> bool {
+        true
+    }
 }

@@ -50,10 +50,11 @@ use crate::tool::RunContext;
 pub enum ReplyChanges {
     /// The hook changes no reply. Replies are streamed as they arrive.
     Nothing,
-    /// The text and the reasoning, piece by piece, by [`ModelHook::on_delta`]. What that returns is
-    /// streamed as it arrives.
+    /// The hook changes the text and the reasoning piece by piece, by [`ModelHook::on_delta`]. What
+    /// that returns is streamed as it arrives.
     Pieces,
-    /// All of it, by [`ModelHook::after_reply`]. Nothing of a reply is streamed before that.
+    /// The hook may replace a reply by [`ModelHook::after_reply`]. Nothing of it is streamed before
+    /// that.
     #[default]
     Whole,
 }
@@ -136,8 +137,10 @@ pub trait ModelHook: Send + Sync {
     /// Called if [`reply_changes`](Self::reply_changes) returns [`ReplyChanges::Pieces`]: for each
     /// piece of a streamed text or reasoning, and for each complete text of a reply. `pending` is
     /// the text that has arrived and was not taken. What the hook leaves in it comes first in the
-    /// next call, unless `is_last` is true: then the text is complete, and what is left of it is
-    /// removed. The default passes everything on.
+    /// next call, unless `is_last` is true: then the text is complete, or a call follows, and what
+    /// is left of it is removed. The default passes everything on.
+    ///
+    /// The event of a reply that the driver can't parse has its text unchanged.
     fn on_delta(&self, pending: &mut String, is_last: bool, ctx: &RunContext<'_>) -> String {
         let _ = (is_last, ctx);
         std::mem::take(pending)

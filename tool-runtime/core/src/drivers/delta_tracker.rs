@@ -68,7 +68,7 @@ impl<'t> DeltaTracker<'t> {
             (std::mem::take(&mut self.text), std::mem::take(&mut self.reasoning));
         let (mut emitted_text, mut emitted_reasoning) = (text.as_str(), reasoning.as_str());
         let mut positions = 0..;
-        let started = self.calls.keys().next_back().map_or(0, |last| last + 1);
+        let started = self.calls.keys().next_back().map_or(0, |last| last.saturating_add(1));
         let mut free_indices = started.max(reply.calls().count())..;
         for part in &mut reply.parts {
             match part {

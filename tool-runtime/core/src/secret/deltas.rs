@@ -39,7 +39,9 @@ impl DeltaRedaction {
             Delta::Call { index, id, name } => {
                 self.finish_reasoning(redactor, sink);
                 self.finish_text(redactor, sink);
-                self.calls.entry(index).or_default().name = name.to_owned();
+                // A new name replaces the call at this index.
+                let call = StreamedCall { name: name.to_owned(), ..StreamedCall::default() };
+                self.calls.insert(index, call);
                 let mut name = name.to_owned();
                 redactor.redact_name(&mut name);
                 sink(Delta::Call { index, id, name: &name });

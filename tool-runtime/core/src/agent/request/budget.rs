@@ -73,7 +73,6 @@ impl RequestBudget {
         }
     }
 
-    /// Returns the number of replies of the exchange so far.
     /// Returns the number of bytes that have arrived of a reply that is not complete.
     pub(crate) fn partial_bytes(&mut self) -> &mut usize {
         &mut self.partial_bytes
@@ -88,6 +87,7 @@ impl RequestBudget {
         Some(usage)
     }
 
+    /// Returns the number of replies of the exchange so far.
     pub(crate) fn replies(&self) -> u32 {
         self.replies
     }

@@ -28,16 +28,24 @@ use crate::models::{
 use crate::tool::RunContext;
 
 /// Receives the deltas of a reply as they arrive.
-pub(crate) type BoxedDeltaSink<'a> = Box<dyn for<'d> FnMut(Delta<'d>) + Send + 'a>;
+type BoxedDeltaSink<'a> = Box<dyn for<'d> FnMut(Delta<'d>) + Send + 'a>;
+
+/// Receives the pieces of the replies of one exchange.
+pub(crate) trait ReplySink: Send {
+    fn push(&mut self, delta: Delta<'_>);
+
+    /// Ends a reply that was rejected, before its event.
+    fn restart(&mut self);
+}
 
 /// A request to the model, with all that is needed to get a reply to it.
-pub(crate) struct ModelExchange<'q, 'p> {
+pub(crate) struct ModelExchange<'q> {
     pub(crate) agent: &'q AgentConfig,
     /// The context that the hooks receive.
     pub(crate) context: RunContext<'q>,
     pub(crate) request: PreparedRequest<'q>,
     /// Receives the deltas of the reply, if it is streamed.
-    pub(crate) deltas: Option<&'q mut BoxedDeltaSink<'p>>,
+    pub(crate) deltas: Option<&'q mut dyn ReplySink>,
     /// Whether nothing that the deltas contain is passed on before the hooks have seen the reply.
     pub(crate) holds_back: bool,
     /// The transcript of the run, in which the ids of calls are unique.
@@ -51,7 +59,7 @@ pub(crate) struct ModelExchange<'q, 'p> {
     pub(crate) is_call_due: bool,
 }
 
-impl ModelExchange<'_, '_> {
+impl ModelExchange<'_> {
     /// Returns the reply, with the usage of this and of all earlier replies of the exchange; and
     /// the tool choice with which it was requested, which a hook may have changed.
     pub(crate) async fn reply(self) -> Result<(ChatReply, ToolChoice), StopReason> {
@@ -73,13 +81,15 @@ impl ModelExchange<'_, '_> {
         };
         let mut reply = loop {
             streamed.restart();
+            let key = request_key(&context, attempt);
             let mut raw = match &mut deltas {
-                None => request_reply(agent.model.as_ref(), prepared.request()).await?,
+                None => request_reply(agent.model.as_ref(), prepared.request().key(&key)).await?,
                 Some(deltas) => {
                     let decoder = guard_driver(|| driver.stream_decoder(request))?;
                     let partial = budget.partial_bytes();
-                    let mut sink = decoding_sink(decoder, &mut streamed, partial, &mut **deltas);
-                    stream_reply(agent.model.as_ref(), prepared.request(), &mut *sink).await?
+                    let mut sink = decoding_sink(decoder, &mut streamed, partial, *deltas);
+                    stream_reply(agent.model.as_ref(), prepared.request().key(&key), &mut *sink)
+                        .await?
                 }
             };
             budget.record(prepared.request(), &raw);
@@ -90,6 +100,9 @@ impl ModelExchange<'_, '_> {
                 Ok(reply) => break reply,
                 Err(error) => error,
             };
+            if let Some(deltas) = &mut deltas {
+                deltas.restart();
+            }
             emit(parse_failure_event(
                 error.kind,
                 error.reply.to_text(),
@@ -116,14 +129,19 @@ impl ModelExchange<'_, '_> {
             && budget.check().is_ok()
         {
             let model = model.as_ref().unwrap_or(&agent.model);
-            let answer = request_answer(model.as_ref(), &last, &mut streamed, &mut deltas).await?;
+            let key = request_key(&context, attempt + 1);
+            let request = last.request().key(&key);
+            let answer =
+                request_answer(model.as_ref(), request, &mut streamed, budget, &mut deltas).await?;
             budget.record(last.request(), &answer);
             reply = with_answer_text(reply, answer);
         }
         if let Some(deltas) = &mut deltas {
             let StreamedReply { tracker, pieces } = &mut streamed;
-            tracker.emit_rest(&mut reply, &mut |delta| pieces.push(delta, &mut **deltas));
-            pieces.finish(&mut **deltas);
+            tracker.emit_rest(&mut reply, &mut |delta| {
+                pieces.push(delta, &mut |delta| deltas.push(delta));
+            });
+            pieces.finish(&mut |delta| deltas.push(delta));
         }
         stop_if_requested(
             streamed
@@ -149,6 +167,11 @@ impl ModelExchange<'_, '_> {
     }
 }
 
+/// Returns the key of a request, which is the same if the request is repeated after a crash.
+fn request_key(context: &RunContext<'_>, attempt: u32) -> String {
+    format!("{}-{}-{attempt}", context.run_id(), context.turn())
+}
+
 /// The part of a reply that has arrived.
 struct StreamedReply<'q> {
     tracker: DeltaTracker<'q>,
@@ -156,9 +179,11 @@ struct StreamedReply<'q> {
 }
 
 impl StreamedReply<'_> {
-    fn forward(&mut self, delta: Delta<'_>, deltas: &mut DeltaSink<'_>) {
+    fn forward(&mut self, delta: Delta<'_>, deltas: &mut dyn ReplySink) {
         let Self { tracker, pieces } = self;
-        tracker.forward(delta, &mut |delta| pieces.push(delta, deltas));
+        tracker.forward(delta, &mut |delta| {
+            pieces.push(delta, &mut |delta| deltas.push(delta));
+        });
     }
 
     /// Forgets a reply that was rejected.
@@ -174,7 +199,7 @@ fn decoding_sink<'h>(
     mut decoder: Option<DeltaDecoder<'h>>,
     streamed: &'h mut StreamedReply<'_>,
     partial_bytes: &'h mut usize,
-    deltas: &'h mut DeltaSink<'_>,
+    deltas: &'h mut dyn ReplySink,
 ) -> BoxedDeltaSink<'h> {
     Box::new(move |delta| {
         *partial_bytes += delta.text().len();
@@ -187,16 +212,19 @@ fn decoding_sink<'h>(
 /// Asks for the answer in the model's own words, of the driver's model or the agent's.
 async fn request_answer(
     model: &dyn ChatModel,
-    request: &PreparedRequest<'_>,
+    request: ChatRequest<'_>,
     streamed: &mut StreamedReply<'_>,
-    deltas: &mut Option<&mut BoxedDeltaSink<'_>>,
+    budget: &mut RequestBudget,
+    deltas: &mut Option<&mut dyn ReplySink>,
 ) -> Result<ChatReply, StopReason> {
     match deltas {
-        None => request_reply(model, request.request()).await,
+        None => request_reply(model, request).await,
         Some(deltas) => {
-            let mut forward: BoxedDeltaSink<'_> =
-                Box::new(|delta| streamed.forward(delta, &mut ***deltas));
-            stream_reply(model, request.request(), &mut *forward).await
+            let mut forward: BoxedDeltaSink<'_> = Box::new(|delta| {
+                *budget.partial_bytes() += delta.text().len();
+                streamed.forward(delta, &mut **deltas);
+            });
+            stream_reply(model, request, &mut *forward).await
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::models::history::push_user;
 /// use tool_runtime::{Image, Message, agent::Prompt};
 ///
 /// let png = Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
-/// let prompt = Prompt::from(Message::User { parts: vec!["What is this?".into(), png.into()] });
+/// let prompt = Prompt::from(Message::user_parts(vec!["What is this?".into(), png.into()]));
 /// ```
 ///
 /// # Conversations

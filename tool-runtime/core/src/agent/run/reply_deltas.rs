@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::agent::config::AgentConfig;
+use crate::agent::request::exchange::ReplySink;
 use crate::agent::{Outcome, Step, Turn};
 use crate::dispatch::Dispatcher;
 use crate::event::{ModelEvent, Origin};
@@ -31,7 +32,17 @@ impl<'r> ReplyDeltas<'r> {
         Self { dispatcher, origin, redaction, text: String::new() }
     }
 
-    pub(super) fn push(&mut self, delta: Delta<'_>) {
+    /// Passes on the rest of a reply that is complete or whose request has failed. Returns the text
+    /// that the observers have received.
+    pub(super) fn finish(&mut self) -> String {
+        let Self { dispatcher, origin, redaction, text } = self;
+        if let Some((redactor, redaction)) = redaction {
+            redaction.finish(redactor, &mut emit_into(dispatcher, origin, text));
+        }
+        std::mem::take(text)
+    }
+
+    fn push_delta(&mut self, delta: Delta<'_>) {
         let Self { dispatcher, origin, redaction, text } = self;
         let mut emit = emit_into(dispatcher, origin, text);
         match redaction {
@@ -40,23 +51,32 @@ impl<'r> ReplyDeltas<'r> {
         }
     }
 
-    /// Passes on the rest of a reply that is complete or whose request has failed. Returns the text
-    /// that the observers have received.
-    pub(super) fn finish(mut self) -> String {
-        let Self { dispatcher, origin, redaction, text } = &mut self;
-        if let Some((redactor, redaction)) = redaction {
-            redaction.finish(redactor, &mut emit_into(dispatcher, origin, text));
-        }
-        self.text
-    }
-
     /// Passes on the pieces of a complete reply.
     pub(super) fn emit_message(mut self, message: &Message) {
         if let Message::Assistant { parts, .. } = message {
-            emit_reply(parts, &mut |delta| self.push(delta));
+            emit_reply(parts, &mut |delta| self.push_delta(delta));
             self.finish();
         }
     }
+}
+
+impl ReplySink for ReplyDeltas<'_> {
+    fn push(&mut self, delta: Delta<'_>) {
+        self.push_delta(delta);
+    }
+
+    fn restart(&mut self) {
+        self.finish();
+    }
+}
+
+/// Drops the pieces of replies that are held back.
+pub(super) struct HoldsBack;
+
+impl ReplySink for HoldsBack {
+    fn push(&mut self, _: Delta<'_>) {}
+
+    fn restart(&mut self) {}
 }
 
 fn emit_into<'a>(

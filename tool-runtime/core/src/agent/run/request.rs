@@ -7,16 +7,16 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::Run;
-use super::reply_deltas::{HeldBackReply, ReplyDeltas, awaits_validation};
+use super::reply_deltas::{HeldBackReply, HoldsBack, ReplyDeltas, awaits_validation};
 use super::required_call::{is_allowed, refusal};
 use crate::agent::StopReason;
 use crate::agent::request::budget::RequestBudget;
-use crate::agent::request::exchange::{BoxedDeltaSink, ModelExchange, prepare_request};
+use crate::agent::request::exchange::{ModelExchange, ReplySink, prepare_request};
 use crate::agent::request::selection::{request_options, select_tools};
 use crate::agent::state::RunState;
 use crate::agent::steering::RunInProgress;
 use crate::event::{ModelEvent, ToolEvent, micros};
-use crate::guard::{drop_guarded, error_text};
+use crate::guard::{catch_panic, drop_guarded, error_text};
 use crate::message::{ToolCall, Usage};
 use crate::models::{ChatModel, ChatRequest, ModelInfo, ToolChoice};
 use crate::registry::Snapshot;
@@ -57,7 +57,7 @@ impl Run {
         let RunState { turn, window: window_state, prompt_index, .. } = &mut self.state;
         let origin = self.events.origin(turn.iterations() + 1);
         dispatcher.report_unmatched_rules(&origin, &tools);
-        let message = turn.next_message_id();
+        let message = turn.next_reply_id();
         dispatcher.emit(&origin, || ModelEvent::Requested { message });
         let started = Instant::now();
         let options = request_options(agent, turn, self.requests.output_schema.as_ref());
@@ -89,10 +89,11 @@ impl Run {
         let holds_back = agent.holds_back_replies();
         let streams = dispatcher.receives_deltas();
         let mut streamed = ReplyDeltas::new(dispatcher, &origin);
-        let mut sink: Option<BoxedDeltaSink<'_>> = match (streams, holds_back) {
+        let mut held_back = HoldsBack;
+        let sink: Option<&mut dyn ReplySink> = match (streams, holds_back) {
             (false, _) => None,
-            (true, true) => Some(Box::new(|_| {})),
-            (true, false) => Some(Box::new(|delta| streamed.push(delta))),
+            (true, true) => Some(&mut held_back),
+            (true, false) => Some(&mut streamed),
         };
         let mut metered = MeteredBudget {
             budget: RequestBudget::new(turn),
@@ -107,7 +108,7 @@ impl Run {
             agent,
             context,
             request: prepared,
-            deltas: sink.as_mut(),
+            deltas: sink,
             holds_back,
             transcript: turn.transcript(),
             emit: &emit,
@@ -119,7 +120,6 @@ impl Run {
             match span::instrument(span::chat(), reply, StopReason::error_type).await {
                 Ok(reply) => reply,
                 Err(reason) => {
-                    drop(sink);
                     let usage = metered.budget.record_failed(request);
                     emit_failed(&reason, streamed.finish(), usage);
                     let replies = metered.budget.replies();
@@ -130,7 +130,6 @@ impl Run {
                 }
             };
         let duration = micros::truncate(started.elapsed());
-        drop(sink);
         streamed.finish();
         // This run may hold the last handle to tools that were removed meanwhile, whose destructors
         // are foreign code.
@@ -155,7 +154,7 @@ impl Run {
         // Emitted from the transcript: there, calls have the ids under which they run.
         let Some(reply) = turn.transcript().get(before) else { return Ok(choice) };
         let replied = || {
-            let ModelInfo { name, provider, context_tokens, .. } = agent.model.info();
+            let ModelInfo { name, provider, context_tokens, .. } = model_info(agent.model.as_ref());
             ModelEvent::Replied {
                 message: reply.id().cloned(),
                 text: reply.text(),
@@ -187,6 +186,11 @@ impl Run {
     }
 }
 
+/// Returns what is known about a model; nothing if it panics.
+fn model_info(model: &dyn ChatModel) -> ModelInfo {
+    catch_panic(|| model.info()).unwrap_or_default()
+}
+
 /// Returns the event of a request that failed after observers had received `text`.
 fn failed_event(
     reason: &StopReason,
@@ -195,7 +199,7 @@ fn failed_event(
     usage: Option<Usage>,
     started: Instant,
 ) -> ModelEvent {
-    let ModelInfo { name: model, provider, .. } = model.info();
+    let ModelInfo { name: model, provider, .. } = model_info(model);
     let (code, error) = (reason.code().to_owned(), error_text(reason));
     let duration = micros::truncate(started.elapsed());
     ModelEvent::Failed { code, error, text, provider, model, usage, duration }

@@ -102,10 +102,10 @@ pub struct Observers(Option<Arc<ObserverList>>);
 #[derive(Clone, Default)]
 struct ObserverList {
     list: Vec<Arc<dyn Observer>>,
+    /// The observers that need the pieces of replies.
+    of_deltas: Vec<Arc<dyn Observer>>,
     /// Whether one of them needs all events.
     need_all: bool,
-    /// Whether one of them needs the pieces of replies.
-    receive_deltas: bool,
 }
 
 impl Observers {
@@ -113,8 +113,10 @@ impl Observers {
     pub fn add(&mut self, observer: impl Observer + 'static) {
         let observers = Arc::make_mut(self.0.get_or_insert_default());
         observers.need_all |= !observer.only_running_calls();
-        observers.receive_deltas |= observer.receives_deltas();
-        observers.list.push(Arc::new(observer));
+        let receives_deltas = catch_panic(|| observer.receives_deltas()).unwrap_or(false);
+        let observer: Arc<dyn Observer> = Arc::new(observer);
+        observers.of_deltas.extend(receives_deltas.then(|| Arc::clone(&observer)));
+        observers.list.push(observer);
     }
 
     /// Whether there are no observers.
@@ -129,13 +131,12 @@ impl Observers {
 
     /// Whether one of the observers needs the pieces of replies.
     pub(crate) fn receive_deltas(&self) -> bool {
-        self.0.as_ref().is_some_and(|observers| observers.receive_deltas)
+        self.0.as_ref().is_some_and(|observers| !observers.of_deltas.is_empty())
     }
 
     /// Sends a piece of a reply, without secrets, to the observers that need it.
     pub(crate) fn emit_delta(&self, origin: &Origin, delta: Delta<'_>) {
-        let list = self.0.iter().flat_map(|observers| &observers.list);
-        for observer in list.filter(|observer| observer.receives_deltas()) {
+        for observer in self.0.iter().flat_map(|observers| &observers.of_deltas) {
             // The panic hook has reported the panic of an observer.
             let _ = catch_panic(|| observer.observe_delta(origin, delta));
         }
@@ -149,8 +150,9 @@ impl Observers {
             (Some(observers), Some(others)) => {
                 let list = observers.list.iter().chain(&others.list).cloned().collect();
                 let need_all = observers.need_all || others.need_all;
-                let receive_deltas = observers.receive_deltas || others.receive_deltas;
-                Self(Some(Arc::new(ObserverList { list, need_all, receive_deltas })))
+                let of_deltas = observers.of_deltas.iter().chain(&others.of_deltas);
+                let of_deltas = of_deltas.cloned().collect();
+                Self(Some(Arc::new(ObserverList { list, of_deltas, need_all })))
             }
         }
     }

@@ -54,9 +54,11 @@ impl Observer for NestedObserver {
         let observers = &self.host.scope().observers;
         let Some(redactor) = self.redactor() else { return observers.emit_delta(origin, delta) };
         let sink = &mut |delta: Delta<'_>| observers.emit_delta(origin, delta);
-        self.with_streamed(|streamed| {
-            streamed.entry(origin.run).or_default().push(&redactor, delta, sink);
-        });
+        // Observers are called without the lock. The pieces of a run arrive one after the other.
+        let streamed = self.with_streamed(|streamed| streamed.remove(&origin.run));
+        let mut streamed = streamed.unwrap_or_default();
+        streamed.push(&redactor, delta, sink);
+        self.with_streamed(|all| all.insert(origin.run, streamed));
     }
 }
 

@@ -71,7 +71,7 @@ async fn message_too_deep_to_decode_is_not_saved() {
     let deep = (0..200).fold(serde_json::json!({}), |inner, _| serde_json::json!([inner]));
     let call = AssistantPart::Call(ToolCall::new("c", "t", deep));
     let store = Postgres::connect(&schema().await).await.unwrap();
-    let messages = [Message::user("Go"), Message::Assistant { parts: vec![call] }];
+    let messages = [Message::user("Go"), Message::reply(vec![call])];
     let error = store.save("s", SessionWrite::create().messages(0, &messages)).await.unwrap_err();
     assert!(error.to_string().contains("message 1 cannot be decoded again"), "{error}");
     assert_eq!(store.load("s").await.unwrap(), None);

@@ -120,7 +120,7 @@ fn per_call(count: usize, portion: usize) -> f64 {
         let start = Instant::now();
         turn.on_reply(reply).unwrap();
         let Step::RunCalls(calls) = turn.next() else { return Duration::MAX };
-        turn.begin_calls();
+        turn.begin_calls(std::time::UNIX_EPOCH);
         for calls in calls.chunks(portion) {
             let results = calls.iter().map(|call| ToolResult::success(call, "42")).collect();
             turn.on_partial_results(results).unwrap();

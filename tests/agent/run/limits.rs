@@ -425,8 +425,9 @@ async fn cost_limit_that_is_not_a_number_is_zero() {
                 run.turn_mut().edit_limits(|limits| *limits = of_run);
             }
             run.next().await;
-            let state = serde_json::to_string(&run.state()).unwrap();
-            assert_eq!(serde_json::from_str::<RunState>(&state).unwrap(), run.state());
+            let state = run.state();
+            let saved = serde_json::to_string(&state).unwrap();
+            assert_eq!(serde_json::from_str::<RunState>(&saved).unwrap(), state);
             let code = run.finish().await.map_err(|stopped| stopped.reason.code());
             assert_eq!(code.err(), ends.then_some("COST_LIMIT"), "{most} {price}");
         }

@@ -93,8 +93,8 @@ async fn edited_and_resumed_runs_use_no_id_twice() {
     let after = ids(&transcript);
     assert_eq!(after[..3], before);
     let numbers: Vec<_> = after.iter().map(|id| id.as_str().rsplit('-').next().unwrap()).collect();
-    // The reply that was removed had the number 2.
-    assert_eq!(numbers, ["1", "3", "4", "5"]);
+    // A message of the program has a number, and a reply has its turn: the first was removed.
+    assert_eq!(numbers, ["m1", "m2", "m3", "2"]);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Runs that are streamed, driven step by step, saved, limited and steered.
 
 mod context;
+mod durable;
 mod events;
 mod extraction;
 mod limits;

@@ -96,7 +96,7 @@ async fn states() -> Vec<RunState> {
     let Step::RunCalls(calls) = early.turn.next() else { panic!() };
     early.turn.on_partial_results(vec![ToolResult::success(&calls[0], "came")]).unwrap();
     let mut state = after(3, &Limits::default()).await;
-    state.turn.begin_calls();
+    state.turn.begin_calls(std::time::UNIX_EPOCH);
     states.extend([early, state]);
     states
 }

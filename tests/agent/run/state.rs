@@ -84,7 +84,7 @@ async fn started_call_is_repeated_only_if_it_is_retry_safe() {
     run.next().await;
     let mut state = run.state();
     // The state that is saved before calls start, when the process then ends.
-    state.turn.begin_calls();
+    state.turn.begin_calls(std::time::UNIX_EPOCH);
     // The resuming agent may lack the tool.
     let bare = Agent::new(script([ChatReply::text("Done.")]), tools![look]);
     let output = bare

@@ -18,7 +18,7 @@ fn calling(count: usize) -> (Turn, Vec<ToolCall>) {
         .map(|n| AssistantPart::Call(ToolCall::new(format!("id_{n}"), "t", json!({ "n": n }))));
     turn.on_reply(ChatReply::new(calls.collect())).unwrap();
     let Step::RunCalls(calls) = turn.next() else { panic!() };
-    turn.begin_calls();
+    turn.begin_calls(std::time::UNIX_EPOCH);
     (turn, calls)
 }
 

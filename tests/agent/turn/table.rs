@@ -16,7 +16,7 @@ fn all_states() -> Vec<(&'static str, Turn)> {
     let limited = fresh_turn().with_limits(Limits::default().max_tokens(10));
     let strict = fresh_turn().with_limits(Limits::default().max_repeats(0));
     let mut started = after(&fresh_turn(), two_calls());
-    started.begin_calls();
+    started.begin_calls(std::time::UNIX_EPOCH);
     let mut half = started.clone();
     let Step::RunCalls(calls) = half.next() else { panic!() };
     half.on_partial_results(vec![ToolResult::success(&calls[0], "ok")]).unwrap();
@@ -70,7 +70,7 @@ const EVENTS: [Event; 8] = [
             ("repeated", "stopped"),
         ],
     ),
-    ("the calls begin", Turn::begin_calls, &[]),
+    ("the calls begin", |turn| turn.begin_calls(std::time::UNIX_EPOCH), &[]),
     (
         "interrupted calls are retry-safe",
         |turn| assert_eq!(turn.fail_interrupted(|_| true), []),

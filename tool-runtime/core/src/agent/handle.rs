@@ -167,7 +167,7 @@ impl Agent {
     /// Calls that have their result are not run again.
     ///
     /// The [limits](Self::limits) of this agent and of its sub-agents apply, whatever applied
-    /// before; the usage so far counts. The [time limit](Self::run_timeout) starts anew. A state
+    /// before; the usage so far counts, and so does the [time](Self::run_timeout). A state
     /// that was damaged in storage is repaired in the same way as the transcript of a prompt.
     ///
     /// A run of a [session](Self::session) can be resumed only by the session. This method stops

@@ -193,12 +193,14 @@ impl Agent {
         self
     }
 
-    /// Sets the time limit of a run, counted from its first step. Default: none.
+    /// Sets the time limit of a run: the time for which it is in progress, from its first step.
+    /// Default: none.
     ///
     /// When it passes, in-flight calls are cancelled and answered, and the run stops with
-    /// [`StopReason::Timeout`](crate::StopReason::Timeout). A [resumed](Self::resume) run has
-    /// the full time again. To limit the calls of one reply without stopping the run, use
-    /// [`Policy::batch_timeout`].
+    /// [`StopReason::Timeout`](crate::StopReason::Timeout). The time before a run was
+    /// [resumed](Self::resume) counts, and the time between does not: to continue a run that has
+    /// reached its limit, resume it with an agent that has a longer one. To limit the calls of one
+    /// reply without stopping the run, use [`Policy::batch_timeout`].
     ///
     /// A write to the store of a [session](Self::session) is awaited however long it takes: if it
     /// were cancelled, it would be unknown whether it was done. An answer that arrives in time is

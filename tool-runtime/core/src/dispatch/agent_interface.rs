@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::Dispatcher;
 use super::abort::aborts;
@@ -62,6 +63,11 @@ impl Dispatcher {
     /// Returns the tools that are approved for the rest of the run, and by whom.
     pub(crate) fn approved_tools(&self, run: RunId) -> BTreeMap<String, RunApproval> {
         self.state.runs.approved_tools(run)
+    }
+
+    /// Returns the time by the clock of the run.
+    pub(crate) fn now(&self) -> SystemTime {
+        self.state.clock.now()
     }
 
     /// Whether there are observers of all events.

@@ -38,7 +38,7 @@ pub struct PreparedRequest<'r> {
 
 impl<'r> From<ChatRequest<'r>> for PreparedRequest<'r> {
     fn from(request: ChatRequest<'r>) -> Self {
-        let ChatRequest { messages, tools, options } = request;
+        let ChatRequest { messages, tools, options, key: _ } = request;
         Self { messages: Cow::Borrowed(messages), tools, options: Cow::Borrowed(options) }
     }
 }
@@ -61,7 +61,7 @@ impl PreparedRequest<'_> {
 
     /// Returns the request as a [`ChatModel`](crate::ChatModel) takes it.
     pub fn request(&self) -> ChatRequest<'_> {
-        ChatRequest { messages: &self.messages, tools: self.tools, options: &self.options }
+        ChatRequest::new(&self.messages).tools(self.tools).options(&self.options)
     }
 
     /// Appends the reply that could not be parsed and the feedback on it. Both are only part of

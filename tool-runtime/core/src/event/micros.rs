@@ -4,11 +4,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer, Serializer};
 
-pub(super) fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(as_micros(*span))
 }
 
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     u64::deserialize(from).map(Duration::from_micros)
 }
 
@@ -22,21 +22,19 @@ fn as_micros(span: Duration) -> u64 {
 }
 
 /// Serializes points in time as microseconds since 1970.
-pub(super) mod since_1970 {
+pub(crate) mod since_1970 {
     use super::{
         Deserialize, Deserializer, Duration, Serializer, SystemTime, UNIX_EPOCH, as_micros,
     };
 
-    pub(in crate::event) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         at: &SystemTime,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(as_micros(at.duration_since(UNIX_EPOCH).unwrap_or_default()))
     }
 
-    pub(in crate::event) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<SystemTime, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SystemTime, D::Error> {
         // A time that the platform can't represent becomes 1970.
         let since = Duration::from_micros(u64::deserialize(from)?);
         Ok(UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH))

@@ -71,7 +71,8 @@ pub enum ModelEvent {
     /// The request has failed, or the run stopped before the reply was complete. What was streamed
     /// of the reply is void.
     ///
-    /// Each `Requested` is followed by one `Replied` or `Failed`, unless the run is dropped.
+    /// Each `Requested` is followed by one `Replied` or `Failed`, unless the run or its step is
+    /// dropped.
     #[serde(rename = "model.failed")]
     Failed {
         /// The [code](crate::StopReason::code) of the reason, such as `MODEL_RATE_LIMITED` or

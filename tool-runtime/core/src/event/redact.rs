@@ -247,6 +247,7 @@ impl Redactor {
                 void_decision: _,
                 preview: _,
                 suspended_state: _,
+                resumptions: _,
             } = &mut **review;
             self.redact_option(question);
             if let Some(schema) = answer_schema {

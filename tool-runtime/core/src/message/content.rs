@@ -14,7 +14,7 @@ use super::{Audio, EmbeddedResource, FileData, Image, Media, ResourceData, Resou
 /// use tool_runtime::{ContentPart, Image, Message};
 ///
 /// let image = Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
-/// let message = Message::User { parts: vec!["What does this show?".into(), image.into()] };
+/// let message = Message::user_parts(vec!["What does this show?".into(), image.into()]);
 /// assert_eq!(message.text(), "What does this show?");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -56,9 +56,9 @@ pub enum Message {
 
 /// The id of a message, which stays the same while the message is streamed, saved and loaded.
 ///
-/// A run gives an id to each user message and each reply that has none: the id of the run and a
-/// number. A message that grows, such as by steering, keeps its id. Ids are unique within a
-/// conversation, and a fork of it has the same ids up to the fork.
+/// A run gives an id to each user message and each reply that has none: the id of the run, and the
+/// turn of the reply or a number. A message that grows, such as by steering, keeps its id. Ids are
+/// unique within a conversation, and a fork of it has the same ids up to the fork.
 ///
 /// ```
 /// use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, Tools};
@@ -133,7 +133,7 @@ impl From<MessageId> for String {
     }
 }
 
-/// Messages are equal if they say the same. Their ids are not compared.
+/// Messages with the same role and content are equal. Their ids are not compared.
 impl PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -205,7 +205,7 @@ impl Message {
     /// use tool_runtime::{AssistantPart, Message, ToolCall};
     ///
     /// let call = ToolCall::new("call_1", "forecast", "{}");
-    /// let message = Message::Assistant { parts: vec![AssistantPart::Call(call.clone())] };
+    /// let message = Message::reply(vec![AssistantPart::Call(call.clone())]);
     /// assert_eq!(message.calls().collect::<Vec<_>>(), [&call]);
     /// assert_eq!(Message::user("Hello").calls().count(), 0);
     /// ```
@@ -255,7 +255,7 @@ impl Message {
     ///
     /// let reasoning = Reasoning::new("", "Three and one", serde_json::Value::Null);
     /// let text = AssistantPart::Text { text: "Four".into() };
-    /// let message = Message::Assistant { parts: vec![AssistantPart::Reasoning(reasoning), text] };
+    /// let message = Message::reply(vec![AssistantPart::Reasoning(reasoning), text]);
     /// assert_eq!(message.reasoning().as_deref(), Some("Three and one"));
     /// ```
     pub fn reasoning(&self) -> Option<String> {

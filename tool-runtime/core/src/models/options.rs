@@ -17,7 +17,8 @@ use crate::schema::Schema;
 ///     .extra("seed", 7);
 /// assert_eq!(options.extra["seed"], 7);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct ChatOptions {
     /// Whether the model must call a tool.

@@ -26,6 +26,11 @@ pub struct ChatRequest<'a> {
     pub tools: &'a [&'a ToolDefinition],
     /// The settings of the request.
     pub options: &'a ChatOptions,
+    /// A text that identifies the request, if it belongs to a run: the id of the run, the turn and
+    /// the number of the attempt. A request that is repeated after a crash has the same key, so
+    /// that a server between can return the reply that it already has, if the messages and options
+    /// are the same, too: a program may change the conversation before it resumes a run.
+    pub key: Option<&'a str>,
 }
 
 impl<'a> ChatRequest<'a> {
@@ -38,7 +43,7 @@ impl<'a> ChatRequest<'a> {
     /// assert_eq!(ChatRequest::new(&messages).messages.len(), 2);
     /// ```
     pub fn new(messages: &'a [Message]) -> Self {
-        Self { messages, tools: &[], options: ChatOptions::unset() }
+        Self { messages, tools: &[], options: ChatOptions::unset(), key: None }
     }
 
     /// Sets the offered tools.
@@ -52,6 +57,13 @@ impl<'a> ChatRequest<'a> {
     #[must_use]
     pub fn options(mut self, options: &'a ChatOptions) -> Self {
         self.options = options;
+        self
+    }
+
+    /// Sets the text that identifies the request.
+    #[must_use]
+    pub fn key(mut self, key: &'a str) -> Self {
+        self.key = Some(key);
         self
     }
 

@@ -78,9 +78,16 @@ pub struct SuspendedCall {
     /// The JSON Schema of the answer, if the tool states one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Value>,
+    /// The number of this resumption of the call, from 1.
+    #[serde(default = "first")]
+    pub resumptions: u32,
     /// The answer to the question, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<CallAnswer>,
+}
+
+fn first() -> u32 {
+    1
 }
 
 impl SuspendedCall {
@@ -100,7 +107,8 @@ impl SuspendedCall {
         let fingerprint = Some(definition.fingerprint());
         let tool = definition.full_name().to_owned();
         let (question, answer_schema, answer) = (None, None, None);
-        Self { call, tool, fingerprint, state, question, answer_schema, answer }
+        let resumptions = first();
+        Self { call, tool, fingerprint, state, question, answer_schema, resumptions, answer }
     }
 
     /// Creates the record of a suspended call from its execution and the definition of its tool,
@@ -108,10 +116,10 @@ impl SuspendedCall {
     pub fn of(execution: &ToolExecution, definition: &ToolDefinition) -> Option<Self> {
         let state = execution.suspended_state()?.clone();
         let question = execution.question().map(ToOwned::to_owned);
-        let answer_schema = execution.answer_schema().cloned();
         Some(Self {
             question,
-            answer_schema,
+            answer_schema: execution.answer_schema().cloned(),
+            resumptions: execution.resumptions().saturating_add(1),
             ..Self::new(execution.call.id.clone(), definition, state)
         })
     }
@@ -240,6 +248,12 @@ impl ToolContext {
     /// ```
     pub fn resumed(&self) -> Option<&SuspendedCall> {
         self.suspended_call()
+    }
+
+    /// Returns how often the call has been resumed after it was
+    /// [suspended](ToolError::suspended): 0 for a call that runs for the first time.
+    pub fn resumptions(&self) -> u32 {
+        self.suspended_call().map_or(0, |suspended| suspended.resumptions)
     }
 }
 

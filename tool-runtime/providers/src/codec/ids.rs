@@ -16,7 +16,7 @@ use tool_core::{CallId, Message};
 /// use tool_runtime::{AssistantPart, CallId, Message, ToolCall};
 ///
 /// let call = |id| AssistantPart::Call(ToolCall::new(id, "add", "{}"));
-/// let messages = [Message::Assistant { parts: vec![call("toolu_1"), call("f.add:0")] }];
+/// let messages = [Message::reply(vec![call("toolu_1"), call("f.add:0")])];
 /// let ids = WireIds::new(&messages, IdRules::Token);
 /// assert_eq!(ids.wire(&CallId::from("toolu_1")), "toolu_1");
 /// assert!(ids.wire(&CallId::from("f.add:0")).starts_with("call_"));
@@ -31,7 +31,7 @@ pub struct WireIds<'m>(HashMap<&'m str, String>);
 /// use tool_runtime::{AssistantPart, CallId, Message, ToolCall};
 ///
 /// let call = AssistantPart::Call(ToolCall::new("call_1", "add", "{}"));
-/// let messages = [Message::Assistant { parts: vec![call] }];
+/// let messages = [Message::reply(vec![call])];
 /// let ids = WireIds::new(&messages, IdRules::Alphanumeric9);
 /// assert_eq!(ids.wire(&CallId::from("call_1")).len(), 9);
 /// ```

@@ -140,7 +140,8 @@ impl Paused {
     }
 
     /// Returns the pending calls of this run and of all runs nested in it that await a decision or
-    /// an answer, each with the id of its run. A call that waits for its nested run is left out.
+    /// an answer, each with the id of its run. A call that waits for its nested run is left out,
+    /// and a call that is decided or answered is not.
     ///
     /// Call ids are unique within a run only. [`decide_at`](Self::decide_at) and
     /// [`answer_at`](Self::answer_at) take both.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::agent::Paused;
+use crate::agent::state::is_zero;
 use crate::dispatch::Dispatcher;
 use crate::event::{RunId, ToolExecution};
 use crate::message::{CallId, ToolCall, visible, visible_json, visible_value};
@@ -81,6 +82,9 @@ pub struct PendingCall {
     /// The JSON Schema of the answer to the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer_schema: Option<Value>,
+    /// How often the call has been resumed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    resumptions: u32,
     /// The answer to the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<CallAnswer>,
@@ -128,6 +132,7 @@ impl PendingCall {
             redacted_arguments_json,
             // A tool that saves a paused run waits for the decisions on its calls.
             question: execution.question().filter(|_| !has_nested_run).map(ToOwned::to_owned),
+            resumptions: execution.resumptions(),
             answer_schema: execution.answer_schema().filter(|_| !has_nested_run).cloned(),
             state,
             answer: None,
@@ -225,6 +230,7 @@ impl PendingCall {
             state,
             question: self.question.clone(),
             answer_schema: self.answer_schema.clone(),
+            resumptions: self.resumptions.saturating_add(1),
             answer: self.answer.clone(),
         })
     }

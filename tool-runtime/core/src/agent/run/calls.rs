@@ -25,7 +25,7 @@ impl Run {
         };
         let mut batch = self.batch(calls.clone());
         batch.removed_tools = self.removed_tools(&calls, &tools);
-        self.state.turn.begin_calls();
+        self.state.turn.begin_calls(self.dispatcher.now());
         if let Err(reason) = self.save().await {
             // No call was started.
             self.state.turn.clear_started();
@@ -131,6 +131,7 @@ impl Run {
         pending: &[&ToolExecution],
         tools: &Snapshot,
     ) -> Result<Box<Paused>, StopReason> {
+        self.record_active_time();
         let results = results(pending.iter().copied());
         let pending =
             pending.iter().map(|it| PendingCall::of(it, tools, &self.dispatcher)).collect();

@@ -32,6 +32,7 @@ mod validate;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -45,7 +46,7 @@ use super::steering::RunInProgress;
 use super::{Answer, StopReason, Stopped, Turn};
 use crate::agent::outcome::answer::stopped_at;
 use crate::dispatch::Dispatcher;
-use crate::event::{Observer, Origin, RunId, ToolExecution};
+use crate::event::{Observer, Origin, RunId, ToolExecution, micros};
 use crate::message::{CallId, Message};
 use crate::tool::{RunInfo, UsageMeter};
 use events::RunEvents;
@@ -118,6 +119,8 @@ pub struct Run {
     pub(super) session: RunSession,
     /// When the run started, from which its time limit counts. `None` until its first step.
     started: Option<Instant>,
+    /// The time for which the run was in progress before this process took it over.
+    active_before: Duration,
     ended: Option<Result<(), StopReason>>,
 }
 
@@ -152,6 +155,7 @@ impl Run {
         let dispatcher = agent.dispatcher.for_run(registry, state.run, state.approved.clone());
         let events = RunEvents::new(state.run, agent.name.as_deref());
         let steering = agent.steering.as_ref();
+        let active_before = state.turn.active_time();
         let in_progress = steering.map(|steering| RunInProgress::new(steering, state.run));
         Self {
             agent,
@@ -162,6 +166,7 @@ impl Run {
             events,
             session: RunSession::default(),
             started: None,
+            active_before,
             ended: None,
         }
     }
@@ -238,7 +243,19 @@ impl Run {
         let session = self.session.name();
         let mut state = RunState { approved, session, ..self.state.clone() };
         state.turn.add_metered(self.meter.total());
+        state.turn.set_active_time(self.active_time());
         state
+    }
+
+    /// Returns the time for which the run was in progress, over all processes.
+    pub(super) fn active_time(&self) -> Duration {
+        let elapsed = self.started.map(|started| started.elapsed()).unwrap_or_default();
+        self.active_before.saturating_add(micros::truncate(elapsed))
+    }
+
+    pub(super) fn record_active_time(&mut self) {
+        let active = self.active_time();
+        self.state.turn.set_active_time(active);
     }
 
     /// Returns the meter of calls without a result, for a caller that may stop the run while they
@@ -373,6 +390,7 @@ impl Run {
             return Ok(());
         }
         self.state.approved = self.dispatcher.approved_tools(self.state.run);
+        self.record_active_time();
         // Boxed, since most runs belong to no session.
         Box::pin(self.session.save(&self.state)).await
     }

@@ -48,6 +48,7 @@ impl Run {
                 }
                 self.emit_abandoned();
                 let step = self.step().await;
+                self.record_active_time();
                 // A paused run was saved as it paused. A run that finds its answer has nothing new
                 // to save.
                 if !matches!(step, Ok(None) | Err(StopReason::AwaitingApproval(_))) {
@@ -98,6 +99,11 @@ impl Run {
     }
 
     async fn step(&mut self) -> Result<Option<CompletedStep>, StopReason> {
+        // A step that was dropped had the reply, and not yet the decision of the validators.
+        if self.requests.held_back.is_some() {
+            self.validate_answer().await?;
+            return Ok(Some(CompletedStep::Replied));
+        }
         // An answer that arrived in time counts, however long it took to save it.
         let has_answered = self.state.turn.next() == Step::Done(Outcome::Answered);
         if has_answered && !self.is_steered() {
@@ -159,8 +165,8 @@ impl Run {
         if let Some(lease) = self.session.lease() {
             lease.check()?;
         }
-        match self.agent.run_timeout.zip(self.started) {
-            Some((limit, started)) if started.elapsed() >= limit => Err(StopReason::Timeout(limit)),
+        match self.agent.run_timeout {
+            Some(limit) if self.active_time() >= limit => Err(StopReason::Timeout(limit)),
             _ => Ok(()),
         }
     }
@@ -197,8 +203,9 @@ impl Run {
 
     pub(super) fn deadline(&self) -> RunDeadline {
         let limit = self.agent.run_timeout;
-        let deadline =
-            self.started.zip(limit).and_then(|(started, limit)| started.checked_add(limit));
+        let deadline = self.started.zip(limit).and_then(|(started, limit)| {
+            started.checked_add(limit.saturating_sub(self.active_before))
+        });
         let lease = self.session.lease().cloned();
         RunDeadline::new(lease, self.agent.cancellation.clone(), deadline.zip(limit))
     }

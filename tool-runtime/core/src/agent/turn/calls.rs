@@ -1,29 +1,46 @@
 //! Open calls of a reply: which may have started, and their results.
 
 use std::collections::{HashMap, HashSet};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
 
 use super::{Halt, Step, StopRequest, TransitionError, Turn};
+use crate::event::micros;
 use crate::message::{CallId, Message, ToolCall, ToolResult};
 use crate::tool::{ToolErrorKind, indeterminate_text};
 
+/// The time at which a call started.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct StartTime(#[serde(with = "micros::since_1970")] pub(super) SystemTime);
+
 impl Turn {
-    /// Marks the open calls as started.
+    /// Marks the open calls as started at this time.
     ///
     /// Save the run after this and before the calls run. If the process then ends before their
     /// results are saved, [`fail_interrupted`](Self::fail_interrupted) knows which calls may have
     /// run. A [`Session`](crate::agent::session::Session) does this for you.
     #[doc(hidden)]
-    pub fn begin_calls(&mut self) {
+    pub fn begin_calls(&mut self, at: SystemTime) {
         if let Step::RunCalls(calls) = self.next() {
-            self.started_calls = calls.into_iter().map(|call| call.id).collect();
+            self.started_calls = calls.into_iter().map(|call| (call.id, StartTime(at))).collect();
         }
     }
 
-    /// Clears the started marks: a call that has no result by now did not run.
+    /// Returns the calls without a result that may have started, and when.
+    ///
+    /// After a crash, the service of such a call may know its result, by the
+    /// [idempotency key](crate::ToolContext::idempotency_key) of the call, as long as the service
+    /// keeps it.
+    pub fn started_calls(&self) -> impl Iterator<Item = (&CallId, SystemTime)> {
+        self.started_calls.iter().map(|(call, StartTime(at))| (call, *at))
+    }
+
     pub(in crate::agent) fn has_started_calls(&self) -> bool {
         !self.started_calls.is_empty()
     }
 
+    /// Clears the started marks: a call that has no result by now did not run.
     pub(in crate::agent) fn clear_started(&mut self) {
         self.started_calls.clear();
     }
@@ -49,7 +66,7 @@ impl Turn {
             return Vec::new();
         }
         self.fail_calls(ToolErrorKind::Indeterminate, &interrupted_text(false), |call| {
-            started.contains(&call.id) && !is_retry_safe(call)
+            started.contains_key(&call.id) && !is_retry_safe(call)
         })
     }
 
@@ -62,9 +79,9 @@ impl Turn {
         let started = self.started_calls.clone();
         let mut failed = self.fail_interrupted(is_retry_safe);
         let text = interrupted_text(true);
-        failed.extend(
-            self.fail_calls(ToolErrorKind::Indeterminate, &text, |call| started.contains(&call.id)),
-        );
+        failed.extend(self.fail_calls(ToolErrorKind::Indeterminate, &text, |call| {
+            started.contains_key(&call.id)
+        }));
         let text = "Not run: the run was abandoned.";
         failed.extend(self.fail_calls(ToolErrorKind::Cancelled, text, |_| true));
         failed

@@ -104,7 +104,7 @@ impl Turn {
         let mut started = std::mem::take(&mut self.started_calls);
         for call in self.transcript.last().iter().flat_map(|reply| reply.calls()) {
             self.early_results.extend(results.remove(&call.id));
-            self.started_calls.extend(started.take(&call.id));
+            self.started_calls.extend(started.remove_entry(&call.id));
         }
         self.reset_open_calls();
         if !self.early_results.is_empty() {

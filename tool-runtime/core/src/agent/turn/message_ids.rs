@@ -1,4 +1,5 @@
-//! The ids of messages: those that a message has, or the id of the run and a number.
+//! The ids of messages. A reply has the id of the run and the turn, so that it is known before the
+//! reply arrives. Other messages have their own, or the id of the run and a number.
 
 use std::sync::Arc;
 
@@ -16,14 +17,13 @@ pub(super) struct MessageIds {
 }
 
 impl MessageIds {
-    fn peek(self) -> MessageId {
-        format!("{}-{}", self.run, self.count.saturating_add(1)).into()
+    fn next(&mut self) -> MessageId {
+        self.count = self.count.saturating_add(1);
+        format!("{}-m{}", self.run, self.count).into()
     }
 
-    fn next(&mut self) -> MessageId {
-        let id = self.peek();
-        self.count = self.count.saturating_add(1);
-        id
+    fn of_reply(self, turn: u32) -> MessageId {
+        format!("{}-{turn}", self.run).into()
     }
 }
 
@@ -34,9 +34,9 @@ impl Turn {
         self.identify_from(0);
     }
 
-    /// Returns the id of the next message, such as of the reply that is requested.
-    pub(in crate::agent) fn next_message_id(&self) -> Option<MessageId> {
-        self.message_ids.map(MessageIds::peek)
+    /// Returns the id of the reply that is requested. A repeated request has the same.
+    pub(in crate::agent) fn next_reply_id(&self) -> Option<MessageId> {
+        self.message_ids.map(|ids| ids.of_reply(self.iterations.saturating_add(1)))
     }
 
     pub(super) fn identify_last(&mut self) {

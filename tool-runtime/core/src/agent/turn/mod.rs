@@ -8,6 +8,7 @@
 //!
 //! | file | part |
 //! |---|---|
+//! | `active_time.rs` | the time for which the run was in progress |
 //! | `calls.rs` | open calls: which may have started, their results |
 //! | `open_calls.rs` | index of the open calls |
 //! | `edit.rs` | edited transcripts and transcripts from outside: normalization |
@@ -26,6 +27,7 @@
 //!   counters, limits and the state of open calls.
 //! - An input that does not match the current step is refused and changes nothing.
 
+mod active_time;
 mod calls;
 mod edit;
 mod estimate;
@@ -36,11 +38,13 @@ mod report_cursor;
 mod shared;
 pub(crate) mod step;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use self::calls::StartTime;
 pub(super) use self::estimate::{estimate_partial_usage, estimate_usage};
 use self::message_ids::MessageIds;
 use self::open_calls::OpenCallIds;
@@ -50,6 +54,7 @@ use self::step::Halt;
 pub use self::step::TransitionError;
 pub(super) use self::step::{Outcome, Step, StopRequest};
 use super::{Limits, OfferedTools};
+use crate::event::micros;
 use crate::message::{CallId, ContentPart, Message, ToolCall, ToolResult, Usage};
 use crate::models::history::{is_empty_reply, push_user, repaired, with_unique_ids};
 use crate::models::{ChatReply, ChatRequest, FinishReason};
@@ -92,9 +97,17 @@ pub struct Turn {
     /// The reason to end the run before the model answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     halt: Option<Halt>,
-    /// The open calls that may have started.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    started_calls: BTreeSet<CallId>,
+    /// The open calls that may have started, and when.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    started_calls: BTreeMap<CallId, StartTime>,
+    /// The time for which the run was in progress, over all processes.
+    #[serde(
+        default,
+        skip_serializing_if = "Duration::is_zero",
+        rename = "active_us",
+        with = "micros"
+    )]
+    active: Duration,
     /// The results of the last reply's calls while other calls of it are still open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     early_results: Vec<ToolResult>,
@@ -138,7 +151,8 @@ impl Turn {
             finish: FinishReason::default(),
             repeated_calls: RepeatedCalls::default(),
             halt: None,
-            started_calls: BTreeSet::new(),
+            started_calls: BTreeMap::new(),
+            active: Duration::ZERO,
             early_results: Vec::new(),
             open_call_ids: OpenCallIds::default(),
             offered_tools: OfferedTools::default(),
@@ -400,11 +414,12 @@ impl Turn {
         if self.next() != Step::RequestModel {
             return Err(TransitionError::new("no model request is pending"));
         }
+        let id = self.next_reply_id();
         self.iterations += 1;
         self.finish = reply.finish_reason;
         self.add_usage(usage);
         let parts = with_unique_ids(&self.transcript, reply.parts);
-        self.push_message(Message::reply(parts));
+        self.push_message(Message::Assistant { id, parts });
         let reply = self.transcript.last();
         let limit = self.limits.max_calls_per_reply.map_or(usize::MAX, |limit| limit as usize);
         self.repeated_calls.record(reply.iter().flat_map(|reply| reply.calls()).take(limit));
@@ -446,8 +461,11 @@ impl Turn {
     /// Returns whether both runs are at the same step, whatever part of the conversation before it
     /// they have loaded.
     pub(super) fn is_at_step_of(&self, other: &Self) -> bool {
-        let without_indices =
-            |turn: &Self| Self { reported: ReportCursor::default(), ..turn.without_transcript() };
+        let without_indices = |turn: &Self| Self {
+            reported: ReportCursor::default(),
+            active: Duration::ZERO,
+            ..turn.without_transcript()
+        };
         self.transcript.last() == other.transcript.last()
             && without_indices(self) == without_indices(other)
     }

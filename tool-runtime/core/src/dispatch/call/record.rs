@@ -63,6 +63,10 @@ pub(crate) fn into_execution(
     if let Some(error) = error {
         record_error(&mut execution, error);
     }
+    if execution.suspended_state().is_some() {
+        let resumptions = batch.suspended_call(&execution.call).map_or(0, |it| it.resumptions);
+        execution.review.get_or_insert_default().resumptions = resumptions;
+    }
     if let Some(failures) = failures {
         add_cause(&mut execution, failures);
     }

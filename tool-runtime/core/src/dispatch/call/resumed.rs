@@ -69,7 +69,8 @@ impl BatchContext {
         answer.filter(|_| execution.did_run()).map(|answer| answer.answered_by.clone())
     }
 
-    fn suspended_call(&self, call: &ToolCall) -> Option<&SuspendedCall> {
+    /// Returns the suspended call that this call continues.
+    pub(crate) fn suspended_call(&self, call: &ToolCall) -> Option<&SuspendedCall> {
         let all = self.suspended();
         let found = all.binary_search_by(|suspended| suspended.call.cmp(&call.id));
         all.get(found.ok()?)

@@ -112,6 +112,14 @@ pub(crate) struct Review {
     /// The state from which the tool continues once a decision or an answer arrives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) suspended_state: Option<Value>,
+    /// How often the suspended call has been resumed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) resumptions: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The changes that interceptors made to a run before one of its calls.
@@ -302,11 +310,16 @@ impl ToolExecution {
         self.review.as_ref()?.suspended_state.as_ref()
     }
 
+    /// Returns how often the suspended call has been resumed so far.
+    pub(crate) fn resumptions(&self) -> u32 {
+        self.review.as_ref().map_or(0, |review| review.resumptions)
+    }
+
     /// Returns the execution without the state of its tool, and without the preview, which
     /// observers have received with the request for approval.
     pub(crate) fn for_observers(mut self) -> Self {
         self.review = self.review.and_then(|mut review| {
-            (review.suspended_state, review.preview) = (None, None);
+            (review.suspended_state, review.preview, review.resumptions) = (None, None, 0);
             (*review != Review::default()).then_some(review)
         });
         self

@@ -3,8 +3,8 @@ use serde_json::Value;
 
 /// The texts of a file before and after a change, for screens that show them side by side.
 ///
-/// The [effect](crate::event::FileChange) of a change has the difference of the two. A tool emits the
-/// texts only if the program asks for it, because they may be long.
+/// The [effect](crate::event::FileChange) of a change has the difference of the two. A tool emits
+/// the texts only if the program asks for it, because they may be long.
 ///
 /// ```
 /// use tool_runtime::event::FileTexts;

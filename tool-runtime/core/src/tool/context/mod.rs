@@ -216,6 +216,8 @@ impl ToolContext {
     }
 
     /// Returns a text that identifies this call: the same for each attempt, and unique among calls.
+    /// A call that was [suspended](crate::ToolError::suspended) has another one each time it is
+    /// resumed.
     ///
     /// Pass it to a service as its idempotency key, so that a retry does not repeat the work.
     pub fn idempotency_key(&self) -> String {
@@ -230,7 +232,11 @@ impl ToolContext {
             none if none == RunId::default() => self.work().substitute_run_id(),
             run => run,
         };
-        format!("{run}-{turn}{depth}-{id}")
+        match self.resumptions() {
+            0 => format!("{run}-{turn}{depth}-{id}"),
+            // Before the id, which a model may choose.
+            resumptions => format!("{run}-{turn}{depth}+{resumptions}-{id}"),
+        }
     }
 
     /// Returns when this attempt times out; `None` if it has no time limit.

@@ -115,7 +115,6 @@ impl CallWork {
         tasks.clone()
     }
 
-    /// Cancels all tasks and prevents new ones.
     /// Redacts the next piece of the output, or the rest if there is none.
     pub(super) fn redact_output(&self, redactor: &Redactor, piece: Option<&str>) -> String {
         let mut output = lock(&self.output);
@@ -125,6 +124,7 @@ impl CallWork {
         }
     }
 
+    /// Cancels all tasks and prevents new ones.
     pub(crate) fn cancel(&self) -> Option<TaskTracker> {
         let mut attempt = lock(&self.attempt);
         attempt.is_over = true;

@@ -7,8 +7,9 @@ use crate::message::{ContentPart, EmbeddedResource, ResourceLink};
 /// The message in the transcript has the data.
 ///
 /// ```
+/// use tool_runtime::ContentPart;
 /// use tool_runtime::event::Attachment;
-/// use tool_runtime::message::{ContentPart, FileData};
+/// use tool_runtime::message::FileData;
 ///
 /// let report = FileData::new("application/pdf", "JVBERi0=").name("report.pdf");
 /// let attachment = Attachment::of(&ContentPart::from(report)).unwrap();

@@ -188,6 +188,24 @@ async fn observer_of_running_calls_receives_no_start_and_no_end() {
     }
 }
 
+/// Emits data and output.
+#[tool(effect = "none")]
+async fn show(ctx: &ToolContext) {
+    ctx.emit("step", 1);
+    ctx.emit_output("one\n");
+}
+
+#[tokio::test]
+async fn observer_of_running_calls_receives_what_a_tool_emits() {
+    let running = Recorder::new(100);
+    let model =
+        ScriptedModel::new([ChatReply::default().call("show", "{}"), ChatReply::text("Done.")]);
+    let agent = Agent::new(model, tools![show]).observer(Running(running.clone()));
+    agent.run("Show.").await.unwrap();
+    let names: Vec<_> = running.events().iter().map(Event::name).collect();
+    assert_eq!(names, ["tool.data_emitted", "tool.output_emitted"]);
+}
+
 /// The written bytes, and the result of the next write.
 #[derive(Clone, Default)]
 struct Paper {

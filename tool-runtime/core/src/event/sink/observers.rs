@@ -46,7 +46,8 @@ pub trait Observer: Send + Sync {
     fn observe(&self, event: &Event);
 
     /// Returns true if the observer needs no other events than those between the start and the end
-    /// of a call: approvals, retries and progress. Default: false, so it receives all events.
+    /// of a call: approvals, retries, progress and what a tool emits. Default: false, so it
+    /// receives all events.
     ///
     /// Calls are faster if no observer needs their start and their end.
     fn only_running_calls(&self) -> bool {
@@ -189,6 +190,8 @@ fn is_of_running_call(event: &Event) -> bool {
                 | ToolEvent::Approved { .. }
                 | ToolEvent::Retried { .. }
                 | ToolEvent::Progress { .. }
+                | ToolEvent::OutputEmitted { .. }
+                | ToolEvent::DataEmitted { .. }
         )
     )
 }

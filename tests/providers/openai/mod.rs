@@ -313,3 +313,14 @@ fn check_reports_options_that_the_model_refuses() {
     let model = OpenAi::new("http://127.0.0.1:1/v1", "gpt-5.6");
     assert!(Agent::new(model, tool_runtime::tools![now]).check().is_ok());
 }
+
+#[test]
+fn client_describes_its_model() {
+    let model = OpenAi::new("https://api.groq.com/openai/v1", "m").context_tokens(128_000);
+    let info = model.info();
+    assert_eq!((info.name.as_deref(), info.provider.as_deref()), (Some("m"), Some("groq")));
+    let server = (info.server_address.as_deref(), info.server_port);
+    assert_eq!(server, (Some("api.groq.com"), Some(443)));
+    assert_eq!(info.context_tokens, Some(128_000));
+    assert_eq!(OpenAi::new("http://127.0.0.1:1/v1", "m").info().context_tokens, None);
+}

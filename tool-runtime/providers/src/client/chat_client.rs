@@ -34,6 +34,14 @@ impl<C: Codec> Client<C> {
         self
     }
 
+    /// Sets the size of the model's context in tokens, which the events of its replies name.
+    /// Default: unknown.
+    #[must_use]
+    pub fn context_tokens(mut self, tokens: u64) -> Self {
+        self.context_tokens = Some(tokens);
+        self
+    }
+
     /// Validates and encodes a request.
     fn exchange(
         &self,

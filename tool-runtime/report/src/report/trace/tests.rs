@@ -1,6 +1,7 @@
 //! Logs and the rows that they become.
 
 mod costs;
+mod requests;
 
 use serde_json::{Value, json};
 

@@ -1,0 +1,56 @@
+//! Rows of model requests that failed and of calls that waited.
+
+use super::*;
+
+/// Returns the names of the facts of a row, with the text of those that have one.
+fn facts(row: &Row) -> Vec<String> {
+    let all = row.details.iter().filter_map(|detail| match detail {
+        Detail::Facts { facts } => Some(facts),
+        _ => None,
+    });
+    let line = |(name, fact): &(&'static str, Fact)| match fact {
+        Fact::Text(text) => format!("{name}: {text}"),
+        Fact::Count(count) => format!("{name}: {count}"),
+        Fact::Duration { duration } => format!("{name}: {duration} µs"),
+        _ => (*name).to_owned(),
+    };
+    all.flatten().map(line).collect()
+}
+
+#[test]
+fn failed_request_is_a_row_with_its_code_and_what_had_arrived() {
+    let failed = json!({
+        "code": "MODEL_INTERRUPTED", "error": "the connection was closed", "text": "Once upon",
+        "provider": "openai", "model": "gpt-5", "duration_us": 7,
+        "usage": {"input_tokens": 4, "output_tokens": 2, "estimated_tokens": 6},
+    });
+    let rows = log(&[
+        ("1 0 run.started", json!({})),
+        ("1 1 model.requested", json!({})),
+        ("1 8 model.failed", failed),
+        ("1 9 run.finished", json!({"code": "MODEL_INTERRUPTED", "duration_us": 9})),
+    ]);
+    let lines = formatted(&rows);
+    assert_eq!(lines[1], "1 model 1..8 Failed MODEL_INTERRUPTED");
+    let found = facts(&rows[1]);
+    assert!(found.contains(&"Model: gpt-5 (openai)".to_owned()), "{found:?}");
+    assert!(found.contains(&"Tokens estimated: 6".to_owned()), "{found:?}");
+    let expected = [("Error", "the connection was closed"), ("Text that had arrived", "Once upon")];
+    assert_eq!(texts(&rows[1]), expected);
+}
+
+#[test]
+fn call_that_waited_says_how_long() {
+    for (running_at, expected) in [(5_001, true), (9, false)] {
+        let rows = log(&[
+            ("1 0 run.started", json!({})),
+            ("1 1 tool.started", call("c1", "pay")),
+            (&format!("1 {running_at} tool.running"), json!({"call": "c1", "attempt": 1})),
+            ("1 6000 tool.finished", finished("c1", "pay", 5_999, None)),
+            ("1 6001 run.finished", json!({"duration_us": 6_001})),
+        ]);
+        let found = facts(&rows[1]);
+        let fact = "Waited before it ran: 5000 µs".to_owned();
+        assert_eq!(found.contains(&fact), expected, "{found:?}");
+    }
+}

@@ -12,6 +12,8 @@ fn offline() -> Availability {
 #[tool(
     name = "everything",
     title = "All of it",
+    version = "2",
+    reattaches,
     effect = "write",
     idempotent,
     sequential,
@@ -54,6 +56,8 @@ fn each_attribute_word_is_in_the_definition() {
     let definition = all_words {}.definition().clone();
     assert_eq!(definition.name, "everything");
     assert_eq!(definition.title.as_deref(), Some("All of it"));
+    assert_eq!(definition.version.as_deref(), Some("2"));
+    assert!(definition.reattaches);
     assert_eq!(definition.effect, Effect::Write);
     assert!(definition.idempotent && definition.sequential && !definition.pure);
     assert_eq!(definition.timeout, Some(Duration::from_secs(120)));
@@ -89,6 +93,8 @@ fn disabled_tool_can_be_called_once_it_is_enabled() {
 fn unannotated_tool_gets_careful_defaults() {
     let definition = no_words {}.definition().clone();
     assert_eq!(definition.title, None);
+    assert_eq!(definition.version, None);
+    assert!(!definition.reattaches);
     assert_eq!(definition.effect, Effect::External);
     assert!(!definition.idempotent && !definition.sequential && !definition.pure);
     assert_eq!(

@@ -41,7 +41,7 @@ fn pay() -> ToolDefinition {
 }
 
 /// Changes that make another tool of it for the person who approves.
-fn relevant_changes() -> [(&'static str, ToolDefinition); 6] {
+fn relevant_changes() -> [(&'static str, ToolDefinition); 13] {
     let change = |edit: fn(&mut ToolDefinition)| {
         let mut definition = pay();
         edit(&mut definition);
@@ -54,19 +54,32 @@ fn relevant_changes() -> [(&'static str, ToolDefinition); 6] {
         ("effect", change(|it| it.effect = Effect::Write)),
         ("capabilities", change(|it| it.requires = vec!["money".into(), "network".into()])),
         ("permission", change(|it| it.permission = Permission::Allow)),
+        ("output", change(|it| it.output = Some(json!({ "type": "string" }).into()))),
+        ("idempotence", change(|it| it.idempotent = true)),
+        ("reattaches", change(|it| it.reattaches = true)),
+        (
+            "retries",
+            change(|it| {
+                it.idempotent = true;
+                it.max_retries = 3;
+            }),
+        ),
+        ("timeout", change(|it| it.timeout = Some(Duration::from_secs(1)))),
+        ("shorter timeout", change(|it| it.timeout = Some(Duration::from_nanos(1)))),
+        ("version", change(|it| it.version = Some("2".into()))),
     ]
 }
 
 #[test]
 fn fingerprint_covers_what_an_approval_relies_on() {
     let of_pay = pay().fingerprint();
+    let mut aspects = std::collections::HashMap::from([(of_pay, "nothing")]);
     for (aspect, changed) in relevant_changes() {
-        assert_ne!(changed.fingerprint(), of_pay, "{aspect}");
+        let same = aspects.insert(changed.fingerprint(), aspect);
+        assert_eq!(same, None, "{aspect}");
     }
     let mut same = pay();
     same.name = "give".into();
-    same.timeout = Some(Duration::from_secs(1));
-    same.max_retries = 3;
     same.rate_limit = Some(RateLimit::per_second(1));
     same.preference = ToolPreference::default().weight(2.0);
     same.parameters = serde_json::from_str::<Value>(
@@ -80,7 +93,7 @@ fn fingerprint_covers_what_an_approval_relies_on() {
     .into();
     assert_eq!(same.fingerprint(), of_pay);
     // It is the same in every process and version: it is stored with approvals.
-    let stored = "de01990c41321f07bdd3f0f477915d1c569d52e62ca6fe9d1167eee99ccfa68f";
+    let stored = "c3a74fea58662a6d10105b6e81194707b2e4011ac5397aae74d0f743c53cf72f";
     assert_eq!(of_pay.to_string(), stored);
     assert_eq!(serde_json::from_value::<Fingerprint>(json!(stored)).unwrap(), of_pay);
     for wrong in ["", "abc", &"g".repeat(64), &"é".repeat(32), &stored.repeat(2)] {
@@ -91,8 +104,10 @@ fn fingerprint_covers_what_an_approval_relies_on() {
 
 #[test]
 fn definition_is_read_back_as_it_was_written() {
-    let mut full = pay().idempotent().finds_tools().timeout(Duration::from_millis(1_500));
+    let mut full =
+        pay().idempotent().reattaches().finds_tools().timeout(Duration::from_millis(1_500));
     full.title = Some("Pay".into());
+    full.version = Some("2.1".into());
     full.output = Some(json!({ "type": "string" }).into());
     full.kind = tool_runtime::ToolKind::Remote("bank".into());
     full.pure = true;

@@ -7,12 +7,14 @@ use crate::errors::Errors;
 use crate::path::Runtime;
 
 /// All words, in the order in which error messages list them.
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 26] = [
     "name",
     "title",
     "description",
+    "version",
     "effect",
     "idempotent",
+    "reattaches",
     "pure",
     "sequential",
     "blocking",
@@ -46,8 +48,10 @@ pub(crate) struct ToolAttr {
     pub(crate) name: Option<Word<LitStr>>,
     pub(crate) title: Option<Word<LitStr>>,
     pub(crate) description: Option<Word<LitStr>>,
+    pub(crate) version: Option<Word<LitStr>>,
     pub(crate) effect: Option<Word<&'static str>>,
     pub(crate) idempotent: Option<Word<()>>,
+    pub(crate) reattaches: Option<Word<()>>,
     pub(crate) pure: Option<Word<()>>,
     pub(crate) sequential: Option<Word<()>>,
     pub(crate) blocking: Option<Word<()>>,
@@ -96,10 +100,12 @@ impl ToolAttr {
             "name" => self.name = text("name = \"get_weather\""),
             "title" => self.title = text("title = \"Weather\""),
             "description" => self.description = text("description = \"What it does.\""),
+            "version" => self.version = text("version = \"2\""),
             "effect" => {
                 self.effect = choice("effect = \"read\"", &EFFECTS[..]);
             }
             "idempotent" => self.idempotent = flag(),
+            "reattaches" => self.reattaches = flag(),
             "pure" => self.pure = flag(),
             "sequential" => self.sequential = flag(),
             "blocking" => self.blocking = flag(),

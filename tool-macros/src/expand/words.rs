@@ -14,6 +14,10 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream, state: Option<&Ident
         let text = &word.value;
         quote!(.title(#text))
     });
+    let version = attr.version.as_ref().map(|word| {
+        let text = &word.value;
+        quote!(.version(#text))
+    });
     let effect = attr.effect.as_ref().map(|word| {
         let variant = variant(word.value);
         quote!(.effect(#private::Effect::#variant))
@@ -27,6 +31,7 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream, state: Option<&Ident
         quote!(.repair(#private::Repair::#variant))
     });
     let idempotent = attr.idempotent.as_ref().map(|_| quote!(.idempotent()));
+    let reattaches = attr.reattaches.as_ref().map(|_| quote!(.reattaches()));
     let pure = attr.pure.as_ref().map(|_| quote!(.pure()));
     let sequential = attr.sequential.as_ref().map(|_| quote!(.sequential()));
     let blocking = attr.blocking.as_ref().map(|_| quote!(.blocking()));
@@ -84,7 +89,7 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream, state: Option<&Ident
     });
     // `pure` sets an effect, which `effect` replaces, so it comes first.
     quote! {
-        #title #pure #effect #idempotent #sequential #blocking #timeout #retries #rate_limit #permission
+        #title #version #pure #effect #idempotent #reattaches #sequential #blocking #timeout #retries #rate_limit #permission
         #requires #extensions #repair #cli #available #weight #hidden #disabled #always #overrides
     }
 }

@@ -35,7 +35,8 @@ pub enum DefinitionError {
         /// The name of the tool.
         name: String,
     },
-    /// The description, the title, or the name of the wrapped executable or the server is too long.
+    /// The description, the title, the version, or the name of the wrapped executable or the server
+    /// is too long.
     #[error("{field} of tool `{name}` is too long: {bytes} bytes, at most {MAX_TEXT_BYTES}")]
     TextTooLong {
         /// The name of the tool.

@@ -9,10 +9,13 @@ use serde_json::Value;
 use super::ToolDefinition;
 use crate::tool::{Effect, Permission};
 
-/// A SHA-256 hash of the parts of a definition that an approver relies on.
+/// A SHA-256 hash of the parts of a definition that an approver, or a process that calls the tool
+/// in another one, relies on.
 ///
-/// The hash covers the title, the description, the parameters, the effect, the required
-/// capabilities and the permission of a tool. It does not depend on the order of members in a
+/// The hash covers the title, the description, the parameters, the output, the effect, the required
+/// capabilities, the permission, the idempotence,
+/// whether calls reattach, the retries, the timeout and the
+/// [version](ToolDefinition::version) of a tool. It does not depend on the order of members in a
 /// schema, and is the same in every process. It is displayed and serialized as 64 hexadecimal
 /// digits.
 ///
@@ -47,18 +50,31 @@ impl ToolDefinition {
         add(b"tool-runtime definition 1");
         add(self.description.as_bytes());
         add(canonical(self.parameters.as_value()).as_bytes());
-        add(format!("{} {}", effect_name(self.effect), permission_name(self.permission)).as_bytes());
+        let (effect, permission) = (effect_name(self.effect), permission_name(self.permission));
+        let idempotence = if self.idempotent { "idempotent" } else { "not idempotent" };
+        let reattaches = if self.reattaches { "reattaches" } else { "does not reattach" };
+        let retries = self.max_retries;
+        add(format!("{effect} {permission} {idempotence} {reattaches} {retries}").as_bytes());
         let mut requires: Vec<_> = self.requires.iter().collect();
         requires.sort();
         requires.dedup();
         for capability in requires {
             add(capability.as_bytes());
         }
-        // Fingerprints that were stored before the title counted still hold for a tool without one.
-        // No capability contains a control character.
-        if let Some(title) = &self.title {
-            add(b"\0title");
-            add(title.as_bytes());
+        // No capability contains a control character, so no capability is taken for such a label.
+        let output = self.output.as_ref().map(|schema| canonical(schema.as_value()));
+        let timeout = self.timeout.map(|limit| limit.as_nanos().to_string());
+        let optional = [
+            ("\0title", self.title.as_deref()),
+            ("\0output", output.as_deref()),
+            ("\0timeout", timeout.as_deref()),
+            ("\0version", self.version.as_deref()),
+        ];
+        for (label, value) in optional {
+            if let Some(value) = value {
+                add(label.as_bytes());
+                add(value.as_bytes());
+            }
         }
         Fingerprint(hash.finalize())
     }

@@ -103,6 +103,14 @@ pub struct ToolDefinition {
     /// The JSON Schema of the output, if that is JSON of a known shape.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Schema>,
+    /// The version of the tool's code, as its author counts it.
+    ///
+    /// The other members describe a tool to those who call it; the version changes with the code
+    /// behind them. It is part of the [fingerprint](Self::fingerprint): if it changes, approvals
+    /// that were given before are void, and a call that was sent to a worker with another version
+    /// does not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// How the tool is implemented.
     pub kind: ToolKind,
     /// The side effect of running the tool.
@@ -110,6 +118,15 @@ pub struct ToolDefinition {
     /// Whether running the tool twice with the same arguments has the same effect as running it
     /// once.
     pub idempotent: bool,
+    /// Whether a repeated call with the same
+    /// [idempotency key](crate::ToolContext::idempotency_key) continues the first one.
+    ///
+    /// Declare it for a tool whose work runs elsewhere, such as on a worker, under that key. If the
+    /// process of a run ends, its call is then made again when the run resumes, and takes over the
+    /// work that still runs or its result. Otherwise a call that may have had effects ends with
+    /// `TOOL_INDETERMINATE`. [`Tool::abandon`](crate::Tool::abandon) stops the work of a call that
+    /// is never resumed.
+    pub reattaches: bool,
     /// Whether the same arguments always give the same output, so that outputs can be cached within
     /// a run.
     ///
@@ -179,9 +196,11 @@ impl ToolDefinition {
             description: description.into(),
             parameters: parameters.into(),
             output: None,
+            version: None,
             kind: ToolKind::default(),
             effect: Effect::default(),
             idempotent: false,
+            reattaches: false,
             pure: false,
             sequential: false,
             blocking: false,
@@ -242,6 +261,11 @@ impl ToolDefinition {
         self.idempotent || matches!(self.effect, Effect::None | Effect::Read)
     }
 
+    /// Returns `true` if a call that was interrupted can be made again when its run resumes.
+    pub(crate) fn is_resumable(&self) -> bool {
+        self.is_retry_safe() || self.reattaches
+    }
+
     /// Checks whether model providers would accept this definition.
     ///
     /// # Errors
@@ -268,7 +292,8 @@ impl ToolDefinition {
             ToolKind::Dynamic(language) => Some(("language", language)),
         };
         let title = self.title.as_ref().map(|title| ("title", title));
-        let texts = [Some(("description", &self.description)), title, detail];
+        let version = self.version.as_ref().map(|version| ("version", version));
+        let texts = [Some(("description", &self.description)), title, version, detail];
         for (field, text) in texts.into_iter().flatten() {
             if text.len() > MAX_TEXT_BYTES {
                 return Err(DefinitionError::TextTooLong {

@@ -33,6 +33,22 @@ impl ToolDefinition {
         self
     }
 
+    /// Sets the [version](Self#structfield.version) of the tool's code.
+    ///
+    /// ```
+    /// use tool_runtime::ToolDefinition;
+    ///
+    /// let schema = serde_json::json!({ "type": "object" });
+    /// let first = ToolDefinition::new("quote", "Returns a price.", schema).version("1");
+    /// let second = first.clone().version("2");
+    /// assert_ne!(first.fingerprint(), second.fingerprint());
+    /// ```
+    #[must_use]
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = Some(version.into());
+        self
+    }
+
     /// Sets the JSON Schema of the output, for a tool that returns JSON of a known shape.
     #[must_use]
     pub fn output(mut self, schema: impl Into<Schema>) -> Self {
@@ -45,6 +61,14 @@ impl ToolDefinition {
     pub fn effect(mut self, effect: Effect) -> Self {
         self.effect = effect;
         self.repair = Repair::of_effect(effect);
+        self
+    }
+
+    /// Declares that a repeated call with the same idempotency key
+    /// [continues the first one](Self#structfield.reattaches).
+    #[must_use]
+    pub fn reattaches(mut self) -> Self {
+        self.reattaches = true;
         self
     }
 

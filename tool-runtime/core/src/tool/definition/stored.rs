@@ -18,12 +18,15 @@ pub(super) struct StoredDefinition {
     description: String,
     parameters: Schema,
     output: Option<Schema>,
+    version: Option<String>,
     #[serde(default)]
     kind: ToolKind,
     #[serde(default)]
     effect: Effect,
     #[serde(default)]
     idempotent: bool,
+    #[serde(default)]
+    reattaches: bool,
     #[serde(default)]
     pure: bool,
     #[serde(default)]
@@ -95,9 +98,11 @@ impl From<StoredDefinition> for ToolDefinition {
             description,
             parameters,
             output,
+            version,
             kind,
             effect,
             idempotent,
+            reattaches,
             pure,
             sequential,
             blocking,
@@ -113,9 +118,11 @@ impl From<StoredDefinition> for ToolDefinition {
         Self {
             title,
             output,
+            version,
             kind,
             effect,
             idempotent,
+            reattaches,
             pure,
             sequential,
             blocking,

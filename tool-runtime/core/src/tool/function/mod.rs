@@ -115,6 +115,20 @@ impl Function {
         self
     }
 
+    /// Applies `#[tool(reattaches)]`.
+    #[must_use]
+    pub fn reattaches(mut self) -> Self {
+        self.definition.reattaches = true;
+        self
+    }
+
+    /// Applies `#[tool(version)]`.
+    #[must_use]
+    pub fn version(mut self, version: &str) -> Self {
+        self.definition.version = Some(version.into());
+        self
+    }
+
     /// Applies `#[tool(title)]`.
     #[must_use]
     pub fn title(mut self, title: &str) -> Self {

@@ -6,6 +6,7 @@ mod faults;
 mod run;
 mod selection;
 mod session;
+mod stored_request;
 mod streaming;
 mod subagent;
 mod turn;

@@ -10,6 +10,7 @@
 //
 // - `chat_model.rs`: `ChatModel`.
 // - `request.rs`: `ChatRequest` and `ChatReply`.
+// - `stored_request.rs`: `StoredChatRequest`, a request as plain data.
 // - `options.rs`: `ChatOptions`, the settings of a request.
 // - `names.rs`: `WireNames`, tool names that satisfy the rules of a provider.
 // - `info.rs`: `ModelInfo`, what is known about a model.
@@ -25,6 +26,7 @@ mod names;
 pub(crate) mod options;
 pub(crate) mod request;
 pub(crate) mod scripted;
+mod stored_request;
 
 pub(crate) use crate::errors::ModelError;
 pub use crate::errors::{ApiError, ApiErrorKind};
@@ -37,3 +39,4 @@ pub use info::ModelInfo;
 pub use names::{NameRules, WireNames};
 pub(crate) use options::{ChatOptions, ToolChoice};
 pub(crate) use request::{ChatReply, ChatRequest};
+pub use stored_request::StoredChatRequest;

@@ -205,6 +205,12 @@ impl Schema {
         self.dialect
     }
 
+    /// Marks a document that is in a dialect already, such as one that was serialized.
+    pub(crate) fn marked_as(mut self, dialect: Dialect) -> Self {
+        self.dialect = dialect;
+        self
+    }
+
     /// Returns true if the schema has rules, such as ranges, lengths and patterns, that decoding
     /// into the type doesn't enforce. Values then have to be validated before they are used.
     pub fn is_constrained(&self) -> bool {

@@ -34,6 +34,7 @@ mod parse;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::capabilities::Capabilities;
@@ -65,7 +66,8 @@ use super::Schema;
 /// assert_eq!(error.path, "counts");
 /// # Ok::<(), tool_runtime::schema::DialectError>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Dialect {
     /// Unrestricted JSON Schema 2020-12. A provider doesn't enforce the keywords that it doesn't

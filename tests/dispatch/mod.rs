@@ -3,3 +3,4 @@
 mod batches;
 mod call;
 mod policy;
+mod serve;

@@ -1,6 +1,7 @@
 //! Exactly one result for every call, in the order of the calls, whatever its tool does.
 
 mod doubtful;
+mod end_reasons;
 mod kinds;
 mod panics;
 mod tasks;

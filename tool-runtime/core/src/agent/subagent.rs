@@ -158,7 +158,7 @@ impl Tool for SubAgent {
                 self.agent.config.first_state(prompt).with_metadata(ctx.metadata().clone())
             }
         };
-        let mut run = Run::new(Arc::clone(&self.agent.config), state);
+        let mut run = Run::new(Arc::clone(&self.agent.config), state).called_by(ctx.caller());
         if let Some((parent, observer)) = ctx.observed_origin() {
             if parent.depth >= self.max_depth {
                 let text = format!(

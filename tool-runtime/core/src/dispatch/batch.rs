@@ -75,15 +75,24 @@ fn batch_context(
             least.and_then(|span| Instant::now().checked_add(span))
         }
     };
-    let Batch { decisions, deferred, suspended, removed_tools, .. } = batch;
+    let Batch { decisions, deferred, suspended, removed_tools, caller, served_key, .. } = batch;
     let is_new = decisions.is_empty()
         && deferred.is_empty()
         && suspended.is_empty()
         && removed_tools.is_empty();
-    let history = if is_new && outer.is_none() {
+    let is_outermost = outer.is_none() && caller.is_none() && served_key.is_none();
+    let history = if is_new && is_outermost {
         None
     } else {
-        Some(history(BatchHistory { decisions, deferred, suspended, removed_tools, outer }))
+        Some(history(BatchHistory {
+            decisions,
+            deferred,
+            suspended,
+            removed_tools,
+            outer,
+            caller,
+            served_key,
+        }))
     };
     let redactor = state.redactor_for(&tools, batch.origin.run);
     // One literal, since a part that is created before would be copied to its place.

@@ -2,18 +2,21 @@
 
 use std::sync::{Arc, OnceLock};
 
+use tokio_util::sync::CancellationToken;
+
 use super::abort::AbortState;
 use super::memo::{WriteGuard, is_mutating};
 use super::state::DispatchState;
 use crate::dispatch::approval::approval_request::ApprovalRequest;
-use crate::dispatch::call::emitted_ends::CallEnd;
+use crate::dispatch::call::emitted_ends::EndClaim;
 use crate::dispatch::call::unknown_tool::ToolSuggestions;
 use crate::event::{BlockReason, RunId, ToolEvent, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::{Entry, Snapshot};
 use crate::tool::dispatch_contract::BatchScope;
 use crate::tool::{
-    Decision, Permission, RunContext, SuspendedCall, ToolDefinition, ToolError, ToolErrorKind,
+    CallEnd, CallWork, Decision, Permission, RunContext, SuspendedCall, ToolDefinition, ToolError,
+    ToolErrorKind,
 };
 
 /// The maximum depth of nested calls.
@@ -31,7 +34,7 @@ pub(super) struct BatchContext {
     pub(super) on_demand: OnceLock<Box<OnDemand>>,
 }
 
-/// The earlier events of a batch whose calls are resumed or nested.
+/// The earlier events of a batch whose calls are resumed, nested or made by another process.
 pub(super) struct BatchHistory {
     pub(super) decisions: Vec<Decision>,
     /// The deferred decisions on calls about which an approver was asked before.
@@ -41,6 +44,10 @@ pub(super) struct BatchHistory {
     /// The names of tools that were offered before and are no longer registered, sorted.
     pub(super) removed_tools: Vec<String>,
     pub(super) outer: Option<OuterCalls>,
+    /// The call that the calls are nested in, perhaps through the run of an agent.
+    pub(super) caller: Option<Arc<CallWork>>,
+    /// The idempotency key of the only call, if another process made it.
+    pub(super) served_key: Option<String>,
 }
 
 /// The calls that a batch is nested in.
@@ -92,6 +99,27 @@ impl BatchContext {
         self.outer().map_or(&[], |outer| &outer.names)
     }
 
+    /// Whether another process made the call and has applied its policy.
+    pub(super) fn is_served(&self) -> bool {
+        self.history.as_ref().is_some_and(|history| history.served_key.is_some())
+    }
+
+    /// Returns why calls end whose futures are dropped.
+    pub(super) fn end_of_dropped_calls(&self) -> CallEnd {
+        let BatchScope { permit, cancellation, .. } = &self.scope;
+        let has_lost_lease = permit.as_ref().is_some_and(|permit| !permit.is_valid());
+        let is_cancelled = cancellation.as_ref().is_some_and(CancellationToken::is_cancelled);
+        let caller = self.history.as_ref().and_then(|history| history.caller.as_ref());
+        match caller {
+            _ if has_lost_lease => CallEnd::Dropped,
+            _ if is_cancelled => CallEnd::Cancelled,
+            None => CallEnd::Dropped,
+            // If the caller still runs, it has decided not to wait any longer.
+            Some(caller) if caller.end.get() == Some(CallEnd::Dropped) => CallEnd::Dropped,
+            Some(_) => CallEnd::Cancelled,
+        }
+    }
+
     fn on_demand(&self) -> &OnDemand {
         self.on_demand.get_or_init(Box::default)
     }
@@ -131,6 +159,7 @@ impl BatchContext {
             || call.is_doubtful
             || !call.leftover.is_empty()
             || !self.suspended().is_empty()
+            || self.is_served()
             || !state.policy.is_plain()
             || self.abort.check().is_err()
         {
@@ -186,11 +215,11 @@ impl BatchContext {
 
     /// Returns the end of a call that starts, perhaps again. A nested call is never answered by its
     /// run.
-    pub(super) fn start_call(&self, call: &ToolCall) -> CallEnd {
+    pub(super) fn start_call(&self, call: &ToolCall) -> EndClaim {
         if self.is_outermost() {
             self.state.start_call(self.scope.origin.run, &call.id)
         } else {
-            CallEnd::default()
+            EndClaim::default()
         }
     }
 

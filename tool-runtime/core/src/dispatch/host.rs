@@ -10,7 +10,7 @@ use crate::guard::BoxFuture;
 use crate::message::ToolCall;
 use crate::registry::Entry;
 use crate::tool::dispatch_contract::{BatchScope, Host};
-use crate::tool::{Batch, DetachedThreads, Extensions, SuspendedCall, ToolDefinition};
+use crate::tool::{Batch, CallEnd, DetachedThreads, Extensions, SuspendedCall, ToolDefinition};
 
 impl Host for BatchContext {
     fn scope(&self) -> &BatchScope {
@@ -19,6 +19,14 @@ impl Host for BatchContext {
 
     fn suspended_call(&self, call: &ToolCall) -> Option<&SuspendedCall> {
         self.resumed_call(call)
+    }
+
+    fn served_key(&self) -> Option<&str> {
+        self.history.as_ref()?.served_key.as_deref()
+    }
+
+    fn end_of_dropped_calls(&self) -> CallEnd {
+        Self::end_of_dropped_calls(self)
     }
 
     fn extensions(&self) -> &Extensions {

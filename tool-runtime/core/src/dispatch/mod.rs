@@ -37,6 +37,7 @@ pub(crate) mod policy;
 mod redaction;
 mod rules;
 mod runs;
+mod serve;
 mod state;
 
 pub use abort::BatchError;
@@ -53,4 +54,6 @@ pub use limits::rate::RateLimits;
 pub(crate) use policy::Policy;
 pub use policy::{Breaker, Permissions};
 
-pub use crate::tool::{Approval, Batch, CallAnswer, Decision, Dispatch, RunInfo, SuspendedCall};
+pub use crate::tool::{
+    Approval, Batch, CallAnswer, CallEnd, CallEnvelope, Decision, Dispatch, RunInfo, SuspendedCall,
+};

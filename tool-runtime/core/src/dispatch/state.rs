@@ -7,7 +7,7 @@ use super::memo::Memo;
 use super::policy::{Policy, check_capabilities};
 use super::runs::Runs;
 use crate::dispatch::approval::approve::Approvals;
-use crate::dispatch::call::emitted_ends::{CallEnd, EmittedEnds};
+use crate::dispatch::call::emitted_ends::{EmittedEnds, EndClaim};
 use crate::dispatch::limits::circuits::CircuitBreakers;
 use crate::dispatch::limits::concurrency::ConcurrencyLimits;
 use crate::dispatch::limits::rate::RateLimiters;
@@ -156,8 +156,8 @@ impl DispatchState {
 
     /// Returns the end of a call of the model that starts, perhaps again. Only the run of an agent
     /// is resumed, and then answers calls.
-    pub(super) fn start_call(&self, run: RunId, call: &CallId) -> CallEnd {
-        if self.serves_one_run { self.emitted_ends.start(run, call) } else { CallEnd::default() }
+    pub(super) fn start_call(&self, run: RunId, call: &CallId) -> EndClaim {
+        if self.serves_one_run { self.emitted_ends.start(run, call) } else { EndClaim::default() }
     }
 
     /// Records that the end of a call of this run is emitted. Returns `false` if it was emitted

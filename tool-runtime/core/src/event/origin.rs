@@ -105,6 +105,21 @@ fn is_zero(depth: &u32) -> bool {
 }
 
 impl Origin {
+    /// Returns the text that identifies a call of this origin which has been resumed this often.
+    pub(crate) fn call_key(&self, call: &CallId, resumptions: u32) -> String {
+        let Self { run, turn, .. } = self;
+        // A model may assign the id of a nested call to another call.
+        let depth = match self.depth {
+            0 => String::new(),
+            depth => format!(".{depth}"),
+        };
+        match resumptions {
+            0 => format!("{run}-{turn}{depth}-{call}"),
+            // Before the id, which a model may choose.
+            resumptions => format!("{run}-{turn}{depth}+{resumptions}-{call}"),
+        }
+    }
+
     /// Creates the origin of the calls and events of a turn.
     pub fn new(run: RunId, turn: u32) -> Self {
         Self { run, turn, parent: None, depth: 0 }

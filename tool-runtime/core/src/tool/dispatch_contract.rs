@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Decision, Extensions, RunContext, RunInfo, StartPermit, SuspendedCall, ToolDefinition,
-    UsageMeter,
+    CallEnd, CallWork, Decision, Extensions, RunContext, RunInfo, StartPermit, SuspendedCall,
+    ToolDefinition, UsageMeter,
 };
 use crate::event::clock::Clock;
 use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
@@ -105,6 +105,10 @@ pub struct Batch {
     pub observers: Observers,
     /// The time until which calls may start; `None` is no limit.
     pub(crate) permit: Option<StartPermit>,
+    /// The call that the calls are nested in, if they are.
+    pub(crate) caller: Option<Arc<CallWork>>,
+    /// The idempotency key of the only call, if another process made it.
+    pub(crate) served_key: Option<String>,
     /// Counts what unfinished calls take, if the caller needs it.
     pub(crate) usage_meter: Option<UsageMeter>,
     /// Receives each execution when it ends, before all of them have ended.
@@ -172,6 +176,12 @@ pub(crate) trait Host: Send + Sync {
 
     /// Returns the suspended call that this call continues, if it was suspended.
     fn suspended_call(&self, call: &ToolCall) -> Option<&SuspendedCall>;
+
+    /// Returns the idempotency key of the call, if another process made it.
+    fn served_key(&self) -> Option<&str>;
+
+    /// Returns why the calls of the batch end if their futures are dropped.
+    fn end_of_dropped_calls(&self) -> CallEnd;
 
     /// Returns the extensions of the program.
     fn extensions(&self) -> &Extensions;

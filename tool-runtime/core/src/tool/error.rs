@@ -54,6 +54,8 @@ struct ErrorData {
     /// Whether the text is a question whose answer a suspended tool awaits.
     awaits_answer: bool,
     answer_schema: Option<Value>,
+    /// Whether the text states whether the tool ran.
+    states_certainty: bool,
 }
 
 /// The destructor of the source is foreign code, which may panic; and an error can be dropped
@@ -97,6 +99,7 @@ impl ToolError {
             state: None,
             awaits_answer: false,
             answer_schema: None,
+            states_certainty: false,
         }))
     }
 
@@ -139,6 +142,16 @@ impl ToolError {
         error.0.state = Some(Box::new(state));
         error.0.awaits_answer = awaits_answer;
         error
+    }
+
+    /// Records that the text states whether the tool ran, where that is in doubt.
+    pub(crate) fn with_stated_certainty(mut self) -> Self {
+        self.0.states_certainty = true;
+        self
+    }
+
+    pub(crate) fn states_certainty(&self) -> bool {
+        self.0.states_certainty
     }
 
     /// Returns the question that a suspended call asks.

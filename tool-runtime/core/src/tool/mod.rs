@@ -22,6 +22,7 @@ mod cli;
 mod context;
 pub(crate) mod definition;
 pub(crate) mod dispatch_contract;
+mod envelope;
 mod error;
 mod error_kind;
 pub mod function;
@@ -45,6 +46,7 @@ pub use context::{BackgroundChange, TokenReservation, ToolContext};
 pub use definition::preference::ToolPreference;
 pub use definition::{DefinitionError, Fingerprint, ToolDefinition};
 pub use dispatch_contract::{Batch, Dispatch};
+pub use envelope::CallEnvelope;
 pub(crate) use error::indeterminate_text;
 pub use error::{IntoToolError, ToolError};
 pub use error_kind::ToolErrorKind;
@@ -69,6 +71,7 @@ pub use output::{NoSchema, NotResult, ReturnType, ReturnValue};
 pub(crate) use work::CallWork;
 pub(crate) use work::blocking::DetachedThreads;
 pub use work::blocking::on_blocking_thread;
+pub use work::end::CallEnd;
 
 use crate::message::Arguments;
 
@@ -161,6 +164,24 @@ pub trait Tool: Send + Sync {
     /// # Cancellation
     /// The future is dropped when the call times out or is cancelled.
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError>;
+
+    /// Stops the work of a call whose run was abandoned: the process of the run ended during the
+    /// call, and another prompt has replaced the run, so that nothing waits for the result.
+    ///
+    /// `key` is the [idempotency key](ToolContext::idempotency_key) of the call. It is called for
+    /// tools that [reattach](ToolDefinition::reattaches), before the run that replaces the
+    /// abandoned one makes its first request, and may be called more than once. It has ten seconds.
+    /// An error is reported as
+    /// [`ToolEvent::Abandoned`](crate::event::ToolEvent::Abandoned). Default: does nothing.
+    ///
+    /// Calls that a tool makes by [`ToolContext::dispatch`] are not saved, and so not abandoned.
+    ///
+    /// # Errors
+    /// The reason why the work may still run.
+    async fn abandon(&self, key: &str) -> Result<(), ToolError> {
+        let _ = key;
+        Ok(())
+    }
 
     /// Runs the tool with borrowed arguments. The dispatcher calls this method.
     ///

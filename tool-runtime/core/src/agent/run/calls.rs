@@ -95,6 +95,7 @@ impl Run {
         batch.is_run_deadline = batch.timeout.is_some();
         self.meter.set_allowance(state.turn.allowance());
         batch.usage_meter = Some(self.meter.clone());
+        batch.caller.clone_from(&self.caller);
         // Cloned, not moved: until the calls have ended, a resumed run needs them to make the calls
         // again.
         batch.decisions.clone_from(&state.decisions);

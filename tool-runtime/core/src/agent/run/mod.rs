@@ -48,7 +48,7 @@ use crate::agent::outcome::answer::stopped_at;
 use crate::dispatch::Dispatcher;
 use crate::event::{Observer, Origin, RunId, ToolExecution, micros};
 use crate::message::{CallId, Message};
-use crate::tool::{RunInfo, UsageMeter};
+use crate::tool::{CallWork, RunInfo, UsageMeter};
 use events::RunEvents;
 use request::RequestState;
 
@@ -115,6 +115,8 @@ pub struct Run {
     pub(super) requests: RequestState,
     /// The usage of calls without a result. If a step is dropped, they never get one.
     meter: UsageMeter,
+    /// The call that this run is nested in, if it is.
+    caller: Option<Arc<CallWork>>,
     events: RunEvents,
     pub(super) session: RunSession,
     /// When the run started, from which its time limit counts. `None` until its first step.
@@ -163,6 +165,7 @@ impl Run {
             state,
             requests: RequestState { _in_progress: in_progress, ..RequestState::default() },
             meter: UsageMeter::default(),
+            caller: None,
             events,
             session: RunSession::default(),
             started: None,
@@ -180,6 +183,12 @@ impl Run {
     /// Adds an observer of this run.
     pub(super) fn with_observer(mut self, observer: impl Observer + 'static) -> Self {
         self.dispatcher.add_observer(observer);
+        self
+    }
+
+    /// Sets the call that this run works for, whose end is the end of its own calls.
+    pub(super) fn called_by(mut self, caller: Arc<CallWork>) -> Self {
+        self.caller = Some(caller);
         self
     }
 

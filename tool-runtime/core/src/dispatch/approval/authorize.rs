@@ -14,8 +14,12 @@ use crate::guard::catch_panic;
 use crate::tool::{Permission, ToolError, ToolErrorKind};
 
 /// Returns the permission of the tool of a call, whatever the arguments are. Blocks the call if
-/// the tool requires a capability that is not granted.
+/// the tool requires a capability that is not granted. The process that made a served call has
+/// authorized it.
 pub(crate) fn tool_permission(call: &mut CallContext<'_>) -> Result<Permission, ToolError> {
+    if call.batch.is_served() {
+        return Ok(Permission::Allow);
+    }
     let policy = &call.batch.state.policy;
     check_capabilities(call.entry.definition(), &policy.granted)
         .map_err(|error| call.record.block((BlockReason::Capability, error)))?;
@@ -25,8 +29,9 @@ pub(crate) fn tool_permission(call: &mut CallContext<'_>) -> Result<Permission, 
 /// Whether a predicate or an approver examines the arguments of calls with this permission.
 pub(crate) fn examines_arguments(batch: &BatchContext, permission: Permission) -> bool {
     let can_ask = || batch.state.approvals.can_decide(batch.decisions());
-    permission == Permission::Ask && can_ask()
-        || permission != Permission::Deny && batch.state.policy.permissions.has_predicates()
+    !batch.is_served()
+        && (permission == Permission::Ask && can_ask()
+            || permission != Permission::Deny && batch.state.policy.permissions.has_predicates())
 }
 
 /// Authorizes a call: by the permission of its tool, by the predicates of the policy, and by an

@@ -1,6 +1,9 @@
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use crate::guard::{CatchPanic, Panic};
 use crate::message::Arguments;
-use crate::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use crate::tool::{CallEnd, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
 /// Invokes one tool once and catches its panic.
 ///
@@ -46,7 +49,34 @@ pub fn invoke<'a>(
         ctx.end_decoding();
         call
     };
-    CatchPanic::new(decode_and_call, |panic| Err(panicked(panic)))
+    Invocation { ctx, future: CatchPanic::new(decode_and_call, |panic| Err(panicked(panic))) }
+}
+
+/// The future of a tool, which records why it ended.
+struct Invocation<'c, F> {
+    ctx: &'c ToolContext,
+    future: F,
+}
+
+impl<F: Future + Unpin> Future for Invocation<'_, F> {
+    type Output = F::Output;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let Self { ctx, future } = self.get_mut();
+        let polled = Pin::new(future).poll(cx);
+        if polled.is_ready() {
+            ctx.end(CallEnd::Finished);
+        }
+        polled
+    }
+}
+
+/// Runs before the future is dropped.
+impl<F> Drop for Invocation<'_, F> {
+    fn drop(&mut self) {
+        self.ctx.end_dropped();
+    }
 }
 
 /// Converts a panic. Its message is for the operator alone.

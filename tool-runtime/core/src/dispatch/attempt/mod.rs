@@ -6,6 +6,7 @@ pub(crate) mod invoke;
 pub(crate) mod retries;
 pub(crate) mod stop;
 
+use std::pin::pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
@@ -17,7 +18,7 @@ use crate::dispatch::call::call_record::{CallRecord, CallResult};
 use crate::event::ToolEvent;
 use crate::guard::catch_panic;
 use crate::registry::Entry;
-use crate::tool::{Availability, ToolContext, ToolError, ToolErrorKind};
+use crate::tool::{Availability, CallEnd, ToolContext, ToolError, ToolErrorKind};
 
 /// The maximum length of the reason why a tool is unavailable, in characters, as the model gets it.
 const MAX_REASON_CHARS: usize = 200;
@@ -101,7 +102,16 @@ pub(super) async fn within_time_limit(
     ctx.begin_attempt(deadline);
     let Some(deadline) = deadline else { return invocation.await };
     let mut kind = ToolErrorKind::Timeout;
-    let text = match timeout_at(deadline, invocation).await {
+    let timed = {
+        let mut invocation = pin!(invocation);
+        let timed = timeout_at(deadline, invocation.as_mut()).await;
+        if timed.is_err() {
+            // Before the future of the tool is dropped.
+            ctx.end(CallEnd::TimedOut);
+        }
+        timed
+    };
+    let text = match timed {
         // A tool that never awaits can't be stopped in time, and its late result is not used.
         Ok(_) if started.elapsed() > limit => {
             format!("The tool took longer than {limit:?}, so its result is not used.")

@@ -10,12 +10,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::dispatch::context::BatchContext;
 use crate::tool::dispatch_contract::BatchScope;
-use crate::tool::{ToolContext, ToolDefinition, ToolError, ToolErrorKind};
+use crate::tool::{CallEnd, ToolContext, ToolDefinition, ToolError, ToolErrorKind};
 
-/// Runs `work` until the deadline of the batch passes or the batch is cancelled.
+/// Runs `work` until the deadline of the batch passes or the batch is cancelled. `on_stop` receives
+/// the reason before `work` is dropped.
 pub(crate) async fn until_stopped<T>(
     batch: &BatchContext,
     work: impl Future<Output = Result<T, ToolError>>,
+    on_stop: impl FnOnce(CallEnd),
 ) -> Result<T, ToolError> {
     let BatchScope { cancellation, deadline, .. } = &batch.scope;
     // Check before the first poll: polling starts the tool.
@@ -30,22 +32,27 @@ pub(crate) async fn until_stopped<T>(
     let mut work = Box::pin(work);
     let timed = async {
         match *deadline {
-            None => work.as_mut().await,
-            Some(at) => {
-                timeout_at(at, work.as_mut()).await.unwrap_or_else(|_| Err(timed_out(batch)))
-            }
+            None => Ok(work.as_mut().await),
+            Some(at) => timeout_at(at, work.as_mut()).await.map_err(|_| CallEnd::TimedOut),
         }
     };
     let mut timed = pin!(timed);
     // Before each poll: any of them may start the tool, a retry, or a nested call.
     let timed = poll_fn(|cx| match &batch.scope.permit {
-        Some(permit) if !permit.is_valid() => Poll::Ready(Err(cancelled())),
+        Some(permit) if !permit.is_valid() => Poll::Ready(Err(CallEnd::Dropped)),
         _ => timed.as_mut().poll(cx),
     });
-    match cancellation {
+    let ended = match cancellation {
         None => timed.await,
-        Some(stop) => stop.run_until_cancelled(timed).await.unwrap_or_else(|| Err(cancelled())),
-    }
+        Some(stop) => stop
+            .run_until_cancelled(timed)
+            .await
+            .unwrap_or_else(|| Err(batch.end_of_dropped_calls())),
+    };
+    ended.unwrap_or_else(|end| {
+        on_stop(end);
+        Err(if end == CallEnd::TimedOut { timed_out(batch) } else { cancelled() })
+    })
 }
 
 /// How long a hook that runs after a call may take once the batch is stopped, so that it can record
@@ -105,6 +112,7 @@ pub(crate) fn with_certainty(
     let is_retry_safe =
         || batch.tools.definition(ctx.tool_name()).is_none_or(ToolDefinition::is_retry_safe);
     match error.kind() {
+        _ if error.states_certainty() => error,
         ToolErrorKind::Cancelled | ToolErrorKind::Timeout if ctx.attempts() == 0 => {
             error.append_text(" It was not run.")
         }

@@ -16,9 +16,9 @@ const MAX_RUNS: usize = 1_024;
 
 /// The end of one start of a call. A call that is made again has another.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CallEnd(Arc<AtomicBool>);
+pub(crate) struct EndClaim(Arc<AtomicBool>);
 
-impl CallEnd {
+impl EndClaim {
     /// Records that the end is emitted. Returns `false` if it was emitted before.
     pub(crate) fn claim(&self) -> bool {
         !self.0.swap(true, Ordering::Relaxed)
@@ -30,13 +30,13 @@ impl CallEnd {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EmittedEnds(Arc<Mutex<VecDeque<(RunId, StartedCalls)>>>);
 
-type StartedCalls = HashMap<CallId, CallEnd>;
+type StartedCalls = HashMap<CallId, EndClaim>;
 
 impl EmittedEnds {
     /// Returns the end of a call that starts, perhaps again.
-    pub(crate) fn start(&self, run: RunId, call: &CallId) -> CallEnd {
+    pub(crate) fn start(&self, run: RunId, call: &CallId) -> EndClaim {
         self.with_calls(run, |calls| {
-            let end = CallEnd::default();
+            let end = EndClaim::default();
             calls.insert(call.clone(), end.clone());
             end
         })

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::runtime::Handle;
 
-use crate::dispatch::call::emitted_ends::CallEnd;
+use crate::dispatch::call::emitted_ends::EndClaim;
 use crate::dispatch::call::record::failure;
 #[cfg(not(feature = "tracing"))]
 use crate::dispatch::call::run_call;
@@ -40,7 +40,7 @@ struct FinishGuard {
     batch: Arc<BatchContext>,
     call: ToolCall,
     work: Arc<CallWork>,
-    end: CallEnd,
+    end: EndClaim,
     is_started: bool,
 }
 

@@ -41,7 +41,7 @@ use crate::dispatch::attempt::retries::run_attempts;
 use crate::dispatch::attempt::stop::{until_grace_ends, until_stopped, with_certainty};
 use crate::dispatch::call::call_context::CallContext;
 use crate::dispatch::call::call_record::{CallRecord, CallResult};
-use crate::dispatch::call::emitted_ends::CallEnd;
+use crate::dispatch::call::emitted_ends::EndClaim;
 use crate::dispatch::call::intercept::PendingChanges;
 use crate::dispatch::call::record::{emit_end, into_execution};
 use crate::dispatch::call::resolve::resolve;
@@ -62,7 +62,7 @@ pub(super) fn run_call(
     batch: &Arc<BatchContext>,
     call: ToolCall,
     work: OnceLock<Arc<CallWork>>,
-    end: Option<CallEnd>,
+    end: Option<EndClaim>,
 ) -> impl Future<Output = ToolExecution> + Send {
     let mut ctx = ToolContext::with_host(Arc::clone(batch) as _, call, work);
     async move {
@@ -114,7 +114,7 @@ fn run_cancellable_attempt<'c>(
     Box::pin(async move {
         let result = {
             let mut call = CallContext::new(batch, entry, ctx, record);
-            until_stopped(batch, run_attempt(&mut call)).await
+            until_stopped(batch, run_attempt(&mut call), |end| ctx.end(end)).await
         };
         // An attempt that was dropped may have left spawned work behind.
         end_attempt(ctx, record).await;
@@ -135,7 +135,9 @@ fn run_with_policy<'c>(
         let mut result = match intercepted {
             Some(result) => result,
             None => {
-                let result = until_stopped(batch, run_stages(batch, ctx, record)).await;
+                let ctx = &*ctx;
+                let stages = run_stages(batch, ctx, record);
+                let result = until_stopped(batch, stages, |end| ctx.end(end)).await;
                 // An attempt that was dropped may have left spawned work behind.
                 end_attempt(ctx, record).await;
                 if let Some(open) = record.open_attempt.take() {
@@ -193,7 +195,7 @@ async fn intercept(
     }
     record.original_call = Some(Box::new(call.clone()));
     let action = interceptors.before_call(call, batch.run_context(), changes, record);
-    let result = until_stopped(batch, async { Ok(action.await) }).await;
+    let result = until_stopped(batch, async { Ok(action.await) }, |_| ()).await;
     batch.scope.collect_secrets(call);
     result.unwrap_or_else(|error| Some(Err(error)))
 }

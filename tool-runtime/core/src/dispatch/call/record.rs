@@ -72,9 +72,12 @@ pub(crate) fn into_execution(
     }
     // Redact before truncating: half a secret is a secret too.
     batch.clean_result(&mut execution);
-    let policy = &batch.state.policy;
-    limit_media(&mut execution.result, policy.max_media_bytes);
-    execution.full_text = truncate_result(&mut execution.result, policy.max_output_bytes);
+    // The process that made a served call limits what its model receives.
+    if !batch.is_served() {
+        let policy = &batch.state.policy;
+        limit_media(&mut execution.result, policy.max_media_bytes);
+        execution.full_text = truncate_result(&mut execution.result, policy.max_output_bytes);
+    }
     if let Some(decoded) = finished.arguments {
         execution.fixes = decoded.fixes;
         execution.decoded_arguments = decoded.json;

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use tracing::Instrument as _;
 
 use crate::dispatch::call;
-use crate::dispatch::call::emitted_ends::CallEnd;
+use crate::dispatch::call::emitted_ends::EndClaim;
 use crate::dispatch::context::BatchContext;
 use crate::event::ToolExecution;
 use crate::message::ToolCall;
@@ -19,7 +19,7 @@ pub(crate) async fn run_call(
     batch: &Arc<BatchContext>,
     call: ToolCall,
     work: OnceLock<Arc<CallWork>>,
-    end: Option<CallEnd>,
+    end: Option<EndClaim>,
 ) -> ToolExecution {
     let redactor = batch.scope.redactor.as_ref();
     let mut name = call.name.clone();

@@ -14,8 +14,9 @@ use crate::event::EffectRecord;
 use crate::json::Fix;
 use crate::message::ToolCall;
 use crate::tool::SuspendedCall;
-use crate::tool::work::EndWorkOnDrop;
 use crate::tool::work::blocking::BlockingThread;
+use crate::tool::work::end::CallEnd;
+use crate::tool::work::{CallWork, EndWorkOnDrop};
 
 /// How the arguments that a tool received differ from the text of the call.
 #[derive(Clone, Debug, Default)]
@@ -112,10 +113,33 @@ impl ToolContext {
         if before > 0 {
             // The tool may have called a function that refused other arguments.
             self.has_refused_arguments.store(false, Ordering::Relaxed);
+            self.end.clear();
         }
         if deadline.is_some() || self.work.get().is_some() {
             self.work().begin(deadline);
         }
+    }
+
+    /// Records why the attempt ended, unless it had ended before.
+    #[inline]
+    pub(crate) fn end(&self, end: CallEnd) {
+        self.end.set(end);
+        if let Some(work) = self.work.get() {
+            work.end.set(end);
+        }
+    }
+
+    /// Records that the future of the attempt is dropped before it has returned.
+    pub(crate) fn end_dropped(&self) {
+        if self.end.get().is_none() {
+            let end = self.host.as_ref().map_or(CallEnd::Dropped, |it| it.end_of_dropped_calls());
+            self.end(end);
+        }
+    }
+
+    /// Returns the call, for the runs and calls that are nested in it.
+    pub(crate) fn caller(&self) -> Arc<CallWork> {
+        Arc::clone(self.work())
     }
 
     pub(crate) fn attempts(&self) -> u32 {

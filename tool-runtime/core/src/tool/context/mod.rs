@@ -1,6 +1,7 @@
 mod background;
 mod budget;
 mod emit;
+mod ending;
 pub(crate) mod extensions;
 mod internal;
 pub(crate) mod metered_usage;
@@ -24,6 +25,7 @@ pub use self::budget::TokenReservation;
 pub(crate) use self::internal::ArgumentRecord;
 use super::dispatch_contract::{Batch, BatchScope, Host};
 use super::work::CallWork;
+use super::work::end::EndCell;
 use super::{
     Extensions, MeteredUsage, RequiredExtension, ToolDefinition, ToolError, ToolErrorKind,
     UsageMeter,
@@ -67,6 +69,8 @@ pub struct ToolContext {
     attempts: AtomicU32,
     /// Whether the tool refused its arguments before its own code ran.
     has_refused_arguments: AtomicBool,
+    /// The end of the attempt, if there is no `work` that records it.
+    end: EndCell,
     arguments: OnceLock<Box<ArgumentRecord>>,
     /// Created when it is first needed: most tools start no further work.
     work: OnceLock<Arc<CallWork>>,
@@ -101,6 +105,7 @@ impl ToolContext {
             metadata: None,
             attempts: AtomicU32::new(0),
             has_refused_arguments: AtomicBool::new(false),
+            end: EndCell::default(),
             arguments: OnceLock::new(),
             work: OnceLock::new(),
         }
@@ -215,54 +220,21 @@ impl ToolContext {
         self.attempts.load(Ordering::Relaxed).max(1)
     }
 
-    /// Returns a text that identifies this call: the same for each attempt, and unique among calls.
-    /// A call that was [suspended](crate::ToolError::suspended) has another one each time it is
-    /// resumed.
+    /// Returns a text that identifies this call: the same for each attempt and in each process that
+    /// works on the call, and unique among calls. A call that was
+    /// [suspended](crate::ToolError::suspended) has another one each time it is resumed.
     ///
     /// Pass it to a service as its idempotency key, so that a retry does not repeat the work.
     pub fn idempotency_key(&self) -> String {
-        let (turn, id) = (self.turn(), self.call_id());
-        // A model may assign the id of a nested call to another call.
-        let depth = match self.scope().map_or(0, |scope| scope.origin.depth) {
-            0 => String::new(),
-            depth => format!(".{depth}"),
-        };
-        // Ids are not unique outside of a run.
-        let run = match self.run_id() {
-            none if none == RunId::default() => self.work().substitute_run_id(),
-            run => run,
-        };
-        match self.resumptions() {
-            0 => format!("{run}-{turn}{depth}-{id}"),
-            // Before the id, which a model may choose.
-            resumptions => format!("{run}-{turn}{depth}+{resumptions}-{id}"),
+        if let Some(key) = self.host.as_ref().and_then(|host| host.served_key()) {
+            return key.to_owned();
         }
-    }
-
-    /// Returns when this attempt times out; `None` if it has no time limit.
-    pub fn deadline(&self) -> Option<Instant> {
-        let of_batch = self.scope().and_then(|scope| scope.deadline);
-        let of_attempt = self.work.get().and_then(|work| work.deadline());
-        [of_batch, of_attempt].into_iter().flatten().min()
-    }
-
-    /// Returns a token that is cancelled when this attempt ends, however it ends.
-    ///
-    /// Use it for work that can't be stopped by dropping a future, such as a thread.
-    ///
-    /// ```
-    /// use tool_runtime::{ToolContext, tool};
-    ///
-    /// /// Finds the next larger prime.
-    /// #[tool(effect = "none", blocking, timeout = "5s")]
-    /// fn prime(above: u64, ctx: &ToolContext) -> Option<u64> {
-    ///     let cancellation = ctx.cancellation();
-    ///     let is_prime = |n: &u64| (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0);
-    ///     (above + 1..).take_while(|_| !cancellation.is_cancelled()).find(is_prime)
-    /// }
-    /// ```
-    pub fn cancellation(&self) -> CancellationToken {
-        self.work().cancellation(self.batch_cancellation())
+        let mut origin = self.run_context().origin().clone();
+        if origin.run == RunId::default() {
+            // Ids are not unique outside of a run.
+            origin.run = self.work().substitute_run_id();
+        }
+        origin.call_key(self.call_id(), self.resumptions())
     }
 
     /// Spawns a task that runs beside the tool until the attempt ends.
@@ -415,6 +387,7 @@ impl ToolContext {
             is_run_deadline: scope.is_run_deadline && self.deadline() == scope.deadline,
             cancellation: Some(self.cancellation()),
             usage_meter: Some(meter.clone()),
+            caller: Some(Arc::clone(self.work())),
             ..Batch::default()
         };
         let nested = NestedUsage { meter, ctx: self };
@@ -462,6 +435,7 @@ impl Clone for ToolContext {
             metadata: self.metadata.clone(),
             attempts: AtomicU32::new(self.attempts()),
             has_refused_arguments: AtomicBool::new(self.has_refused_arguments()),
+            end: EndCell::default(),
             arguments: self.arguments.clone(),
             work: OnceLock::from(Arc::clone(self.work())),
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::event::{ModelEvent, Origin, RunId};
@@ -22,14 +23,17 @@ static NO_METADATA: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 /// let info = RunInfo::default().agent("support").metadata("tenant", "acme");
 /// assert_eq!(info.metadata["tenant"], json!("acme"));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunInfo {
     /// The name of the agent, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The name of the session that the run belongs to, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The metadata of the run, such as the user, the tenant or a trace id.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
 
@@ -138,6 +142,10 @@ impl<'a> RunContext<'a> {
     /// Returns the name of the agent, if there is one and it has a name.
     pub fn agent(&self) -> Option<&'a str> {
         self.info?.agent.as_deref()
+    }
+
+    pub(crate) fn origin(&self) -> &'a Origin {
+        self.origin
     }
 
     /// Returns the id of the run; 0 outside of a run.

@@ -5,6 +5,7 @@ pub(crate) mod blocking;
 pub(crate) mod capture;
 #[cfg(feature = "process")]
 pub(crate) mod command;
+pub(crate) mod end;
 
 use std::iter;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,6 +22,7 @@ use super::MeteredUsage;
 use crate::event::{EffectRecord, RunId};
 use crate::secret::{PieceRedactor, Redactor};
 use crate::tool::work::blocking::BlockingThread;
+use crate::tool::work::end::EndCell;
 
 /// How long a result waits for cancelled tasks to end. A task ends at its next `.await`, so only a
 /// task that blocks its thread takes longer.
@@ -35,6 +37,8 @@ pub(crate) struct CallWork {
     /// The end of the emitted output, which may be the beginning of a secret.
     output: Mutex<PieceRedactor>,
     substitute_run_id: OnceLock<RunId>,
+    /// The end of the attempt, for clones of the context and for nested calls.
+    pub(crate) end: EndCell,
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +60,7 @@ struct Tasks {
 impl CallWork {
     pub(super) fn begin(&self, deadline: Option<Instant>) {
         *lock(&self.attempt) = Attempt { deadline, ..Attempt::default() };
+        self.end.clear();
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {

@@ -207,6 +207,11 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             json!({"call": "c1", "attempt": 2}),
         ),
         (
+            ToolEvent::Abandoned { call: call(), tool: "now".into(), error: None }.into(),
+            "tool.abandoned",
+            json!({"call": "c1", "tool": "now"}),
+        ),
+        (
             ToolEvent::OutputEmitted { call: call(), text: "line\n".into() }.into(),
             "tool.output_emitted",
             json!({"call": "c1", "text": "line\n"}),

@@ -19,6 +19,7 @@ mod long_conversations;
 mod owners;
 mod paused;
 mod process;
+mod reattach;
 mod runs;
 #[cfg(feature = "sqlite")]
 mod sqlite;

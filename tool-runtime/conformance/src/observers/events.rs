@@ -115,6 +115,7 @@ fn kinds(text: &str) -> Vec<EventKind> {
         ToolEvent::Progress { call: id(), progress: progress(f64::NAN, Some(0.0)) }.into(),
         ToolEvent::Progress { call: id(), progress: progress(f64::MAX, None) }.into(),
         ToolEvent::Cancelled { call: id() }.into(),
+        ToolEvent::Abandoned { call: id(), tool: text(), error: Some(text()) }.into(),
         ToolEvent::Finished(ToolExecution::new(call.clone(), result)).into(),
         LogEvent::Dropped { count: u64::MAX }.into(),
         RunEvent::Finished {

@@ -80,7 +80,10 @@ impl ToolEvent {
             Self::Running { call, attempt } => format!("{call}, attempt {attempt}"),
             Self::OutputEmitted { call, text } => format!("{call}: {text}"),
             Self::DataEmitted { call, name, .. } => format!("{call}: {name}"),
-            Self::Cancelled { call } => call.to_string(),
+            Self::Cancelled { call } | Self::Abandoned { call, error: None, .. } => {
+                call.to_string()
+            }
+            Self::Abandoned { call, error: Some(error), .. } => format!("{call}: {error}"),
             Self::Finished(execution) => {
                 let (name, result) = (&execution.call.name, &execution.result);
                 match &result.error {

@@ -119,6 +119,7 @@ impl Event {
             EventKind::Tool(ToolEvent::Retried { .. }) => "tool.retried",
             EventKind::Tool(ToolEvent::Progress { .. }) => "tool.progress",
             EventKind::Tool(ToolEvent::Cancelled { .. }) => "tool.cancelled",
+            EventKind::Tool(ToolEvent::Abandoned { .. }) => "tool.abandoned",
             EventKind::Tool(ToolEvent::Finished(_)) => "tool.finished",
             EventKind::Log(LogEvent::Dropped { .. }) => "log.dropped",
         }
@@ -154,6 +155,7 @@ impl Event {
             | ToolEvent::Progress { call, .. }
             | ToolEvent::OutputEmitted { call, .. }
             | ToolEvent::DataEmitted { call, .. }
+            | ToolEvent::Abandoned { call, .. }
             | ToolEvent::Cancelled { call } => Some(call),
         }
     }

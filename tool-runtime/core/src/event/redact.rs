@@ -151,6 +151,10 @@ impl Redactor {
                 }
             }
             ToolEvent::OutputEmitted { call: _, text } => self.redact(text),
+            ToolEvent::Abandoned { call: _, tool, error } => {
+                self.redact(tool);
+                self.redact_option(error);
+            }
             ToolEvent::DataEmitted { call: _, name, data } => {
                 self.redact(name);
                 self.redact_value(data);

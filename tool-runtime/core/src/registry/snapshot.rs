@@ -84,6 +84,11 @@ impl Snapshot {
         self.definition(called_name).is_some_and(ToolDefinition::is_retry_safe)
     }
 
+    /// Whether an interrupted call of this tool can be made again. False for an unknown tool.
+    pub(crate) fn is_resumable(&self, called_name: &str) -> bool {
+        self.definition(called_name).is_some_and(ToolDefinition::is_resumable)
+    }
+
     /// Returns the dialect of the schemas that models receive.
     pub(crate) fn dialect(&self) -> SchemaConversion {
         self.contents.dialect()

@@ -115,6 +115,13 @@ impl Screen {
                 self.show(origin, Some(call), &progress_text(progress)).into_iter().collect()
             }
             EventKind::Tool(ToolEvent::Running { .. }) => Vec::new(),
+            EventKind::Tool(ToolEvent::Abandoned { tool, error, .. }) => {
+                let failed = |error: &String| {
+                    let text = "the work of an abandoned call may still run".to_owned();
+                    line(Sign::Failed, join_columns([excerpt(tool), text, excerpt(error)]))
+                };
+                error.as_ref().map(failed).into_iter().collect()
+            }
             EventKind::Tool(ToolEvent::OutputEmitted { call, text }) => {
                 let last = text.lines().rfind(|line| !line.trim().is_empty());
                 last.and_then(|last| self.show(origin, Some(call), &excerpt(last)))

@@ -73,6 +73,11 @@ impl RunSession {
         }
     }
 
+    /// Returns the run that this one replaces, until its end is emitted.
+    pub(super) fn abandoned(&mut self) -> Option<&mut AbandonedRun> {
+        self.abandoned.as_mut()
+    }
+
     /// Takes the run whose end is emitted once the first step of this one is saved.
     pub(super) fn take_abandoned(&mut self) -> Option<AbandonedRun> {
         self.abandoned.take()

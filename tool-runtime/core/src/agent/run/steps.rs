@@ -39,6 +39,9 @@ impl Run {
             let span = self.events.span.clone();
             let step = async {
                 let started = if is_first { self.start() } else { Ok(()) };
+                // Before the run that they belong to is replaced: if this process ends, the next
+                // prompt abandons them again.
+                self.stop_abandoned_calls().await;
                 self.emit_added_messages();
                 started?;
                 // Save what was added or changed since the last step as well: the next step may
@@ -95,7 +98,7 @@ impl Run {
     fn answer_interrupted(&mut self) -> Vec<(ToolCall, ToolResult)> {
         let Some(tools) = &self.requests.offered else { return Vec::new() };
         // If the tool was removed since, it is unknown whether the call may be repeated.
-        self.state.turn.fail_interrupted(|call| tools.is_retry_safe(&call.name))
+        self.state.turn.fail_interrupted(|call| tools.is_resumable(&call.name))
     }
 
     async fn step(&mut self) -> Result<Option<CompletedStep>, StopReason> {

@@ -54,19 +54,19 @@ impl Turn {
     /// Adds the missing results of started calls, after their run was interrupted: its future was
     /// dropped, or its process ended.
     ///
-    /// A call for which `is_retry_safe` returns `false` gets the result `TOOL_INDETERMINATE`. All
+    /// A call for which `is_resumable` returns `false` gets the result `TOOL_INDETERMINATE`. All
     /// other calls stay open. Returns the calls that were answered, with their results.
     #[doc(hidden)]
     pub fn fail_interrupted(
         &mut self,
-        is_retry_safe: impl Fn(&ToolCall) -> bool,
+        is_resumable: impl Fn(&ToolCall) -> bool,
     ) -> Vec<(ToolCall, ToolResult)> {
         let started = std::mem::take(&mut self.started_calls);
         if started.is_empty() {
             return Vec::new();
         }
         self.fail_calls(ToolErrorKind::Indeterminate, &interrupted_text(false), |call| {
-            started.contains_key(&call.id) && !is_retry_safe(call)
+            started.contains_key(&call.id) && !is_resumable(call)
         })
     }
 

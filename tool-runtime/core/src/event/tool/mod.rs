@@ -178,6 +178,18 @@ pub enum ToolEvent {
         /// The id of the call.
         call: CallId,
     },
+    /// The run of the call was abandoned, and its tool was asked to
+    /// [stop the work](crate::Tool::abandon) that may still run elsewhere.
+    #[serde(rename = "tool.abandoned")]
+    Abandoned {
+        /// The id of the call.
+        call: CallId,
+        /// The name of the tool, as it was called.
+        tool: String,
+        /// The error of the tool, if it failed, so that the work may still run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
     /// The call has its result.
     #[serde(rename = "tool.finished")]
     Finished(ToolExecution),

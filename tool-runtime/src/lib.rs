@@ -45,7 +45,7 @@
 //! | test | [`ScriptedModel`], [`event::Recorder`] | [testing](guide::testing) |
 //! | use a small model | [`drivers`] | [small models](guide::small_models) |
 //! | parse a model's JSON | [`json`], [`schema`] | [JSON repair](guide::json_repair) |
-//! | run calls without an agent | [`Dispatcher`] | [results](guide::results#inspect-what-happened) |
+//! | run calls without an agent, or on workers | [`Dispatcher`] | [results](guide::results#inspect-what-happened), [workers](guide::workers) |
 //! | let agents call agents | [`Agent::into_tool`], [`agent::SubAgent`] | [sub-agents](guide::subagents) |
 //! | stop a run | [`Agent::cancellation`], [`CancellationToken`] | [cancellation](guide::cancellation) |
 //! | use files, commands, the web | `files`, `shell`, `web` | [files](guide/workspace_tools/index.html), [sandbox](guide/sandbox/index.html), [web](guide/fetching_and_searching/index.html) |

@@ -12,7 +12,7 @@ macro_rules! pages {
 
 pages! {
     tools results context providers streaming structured_output approvals policy sessions steps steering many_tools
-    observability testing small_models json_repair subagents cancellation production
+    observability testing small_models json_repair subagents cancellation workers production
     embeddings
     #[cfg(feature = "files")] workspace_tools
     #[cfg(feature = "files")] diffs_and_undo

@@ -84,3 +84,21 @@ async fn stored_request_is_sent_as_the_original() {
         assert_eq!(streamed, original, "{dialect:?}");
     }
 }
+
+/// A worker may run another version of the program: what travels keeps its form.
+#[test]
+fn stored_request_has_the_documented_form() {
+    let tool = ToolDefinition::new("look", "Looks.", json!({ "type": "object" }));
+    let tool = tool.in_dialect(Dialect::OpenAiStrict).unwrap();
+    let (messages, tools) = ([Message::user("Hello")], [&tool]);
+    let request = ChatRequest::new(&messages).tools(&tools).key("1-1-1");
+    let json = serde_json::to_value(StoredChatRequest::from(request)).unwrap();
+    assert_eq!(json["tool_dialect"], "open_ai_strict");
+    assert_eq!(json["output_dialect"], "plain");
+    assert_eq!(json["key"], "1-1-1");
+    assert_eq!(json["messages"][0]["parts"][0]["text"], "Hello");
+    assert_eq!(json["tools"][0]["parameters"], json!({ "type": "object" }), "not of the dialect");
+    let least = json!({ "messages": [] });
+    let read: StoredChatRequest = serde_json::from_value(least).unwrap();
+    assert!(read.tools.is_empty() && read.key.is_none());
+}

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::{sleep, timeout};
-use tool_runtime::dispatch::{AskLater, Batch, CallEnd, CallEnvelope, Dispatch, RunInfo};
+use tool_runtime::dispatch::{
+    AskLater, Batch, CallEnd, CallEnvelope, Dispatch, RunInfo, SuspendedCall,
+};
 use tool_runtime::event::{Observers, Origin, ProtocolError, Recorder, RunId, ToolEvent};
 use tool_runtime::{
     Agent, Arguments, CancellationToken, ChatReply, Dispatcher, EffectRecord, Permission, Policy,
@@ -282,4 +284,35 @@ async fn worker_gets_the_reason_why_a_call_ends() {
             1
         );
     }
+}
+
+/// Workers may run another version of the program: what travels keeps its form.
+#[test]
+fn envelope_has_the_documented_form() {
+    let definition = ToolDefinition::new("add", "Adds.", json!({ "type": "object" }));
+    let ctx = ToolContext::new(ToolCall::new("c1", "math_add", r#"{"a": 2}"#));
+    let ctx = ctx.with_metadata("tenant", "acme");
+    let mut envelope = ctx.envelope(&definition, &r#"{"a": 2}"#.into());
+    envelope.key = "7-1-c1".into();
+    let mut suspended = SuspendedCall::new("c1".into(), &definition, json!({ "step": 1 }));
+    suspended = suspended.with_answer("yes", "Ada");
+    envelope.suspended = Some(suspended);
+    let fingerprint = definition.fingerprint().to_string();
+    let expected = json!({
+        "call": { "id": "c1", "name": "add", "arguments": "{\"a\": 2}" },
+        "key": "7-1-c1",
+        "origin": { "run": "00000000000000000000000000000000", "turn": 0 },
+        "run_info": { "metadata": { "tenant": "acme" } },
+        "fingerprint": fingerprint,
+        "suspended": {
+            "call": "c1",
+            "tool": "add",
+            "fingerprint": fingerprint,
+            "state": { "step": 1 },
+            "resumptions": 1,
+            "answer": { "value": "yes", "answered_by": "Ada" },
+        },
+    });
+    assert_eq!(serde_json::to_value(&envelope).unwrap(), expected);
+    assert_eq!(serde_json::from_value::<CallEnvelope>(expected).unwrap(), envelope);
 }

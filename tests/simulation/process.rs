@@ -200,6 +200,10 @@ impl SessionStore for ProcessStore {
         self.store.list(query).await
     }
 
+    async fn set_title(&self, session: &str, title: Option<&str>) -> Result<(), SessionError> {
+        self.store.set_title(session, title).await
+    }
+
     async fn rename(&self, from: &str, to: &str, epoch: Option<u64>) -> Result<(), SessionError> {
         self.store.rename(from, to, epoch).await
     }

@@ -56,6 +56,10 @@ impl<F: OnSave> SessionStore for Intercepted<F> {
         self.store.list(query).await
     }
 
+    async fn set_title(&self, session: &str, title: Option<&str>) -> Result<(), SessionError> {
+        self.store.set_title(session, title).await
+    }
+
     async fn rename(
         &self,
         session: &str,

@@ -60,6 +60,10 @@ impl SessionStore for Fails {
         Ok(())
     }
 
+    async fn set_title(&self, _: &str, _: Option<&str>) -> Result<(), SessionError> {
+        Ok(())
+    }
+
     async fn rename(&self, _: &str, _: &str, _: Option<u64>) -> Result<(), SessionError> {
         Ok(())
     }

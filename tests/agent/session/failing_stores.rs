@@ -32,6 +32,10 @@ async fn panicking_store_stops_the_run_and_keeps_the_transcript() {
             Ok(())
         }
 
+        async fn set_title(&self, _: &str, _: Option<&str>) -> Result<(), SessionError> {
+            Ok(())
+        }
+
         async fn rename(&self, _: &str, _: &str, _: Option<u64>) -> Result<(), SessionError> {
             Ok(())
         }

@@ -12,6 +12,7 @@ mod events;
 mod exchanged_records;
 mod extraction;
 mod failing_stores;
+mod info;
 #[cfg(feature = "sqlite")]
 mod kills;
 mod long_conversations;

@@ -24,10 +24,12 @@
 // - `operations.rs`: parts of records, pages of the list, forks, renamed sessions and locks.
 // - `leases.rs`: one owner at a time changes a session.
 // - `statuses.rs`: sessions are listed by what they wait for.
+// - `info.rs`: sessions are listed with their principals and titles.
 // - `handles.rs`: two handles of one store see each other's writes.
 
 mod concurrency;
 mod handles;
+mod info;
 mod leases;
 mod operations;
 mod random_operations;
@@ -47,7 +49,7 @@ use crate::checks::Checks;
 /// write on another revision is refused as a whole; that no revision is reused; that sessions are
 /// separate; that one owner at a time may change a leased session; that a save whose future is
 /// dropped is done completely or not at all; that concurrent writes conflict; that a loaded record
-/// is of one save; and that the list is complete.
+/// is of one save; that the list is complete; and that a session keeps its principal and its title.
 ///
 /// `open` returns a store without sessions and is called some dozens of times: return a new file or
 /// schema each time. If a store can be cloned, or opened more than once, run [`check_handles`] as
@@ -81,6 +83,8 @@ where
     checks.run(async { leases::check_owners(&open().await).await }).await;
     checks.run(async { leases::check_changes(&open().await).await }).await;
     checks.run(async { statuses::check(&open().await).await }).await;
+    checks.run(async { info::check_principals(&open().await).await }).await;
+    checks.run(async { info::check_titles(&open().await).await }).await;
     checks.run(async { concurrency::check_dropped_saves(&open().await).await }).await;
     checks
         .run(async {

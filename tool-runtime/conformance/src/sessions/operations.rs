@@ -4,8 +4,7 @@ use super::samples::messages;
 use crate::Violation;
 use crate::violation::{ensure, ensure_eq, failed};
 use tool_core::agent::session::{
-    SessionError, SessionPart, SessionQuery, SessionRecord, SessionStatus, SessionStore,
-    SessionWrite,
+    SessionError, SessionPart, SessionQuery, SessionRecord, SessionStore, SessionWrite,
 };
 
 const RANGE: &str = "a part has the messages of its range, and the count of all";
@@ -67,10 +66,10 @@ pub(super) async fn check_pages(store: &dyn SessionStore) -> Result<(), Violatio
                 query.after = after;
                 let listed = store.list(query).await.map_err(failed(PAGES))?;
                 let listed: Vec<_> = listed.iter().map(|info| info.session.as_str()).collect();
-                let expected = names
-                    .into_iter()
-                    .filter(|name| query.matches(name, SessionStatus::Idle))
-                    .take(limit);
+                let is_selected = |name: &&str| {
+                    name.starts_with(prefix) && after.is_none_or(|after| *name > after)
+                };
+                let expected = names.into_iter().filter(is_selected).take(limit);
                 ensure_eq(PAGES, &listed, &expected.collect())?;
             }
         }

@@ -50,6 +50,7 @@ async fn each_fault_of_a_store_is_detected() {
     const PAGES: &str = "a page has the next names with the prefix, up to the limit";
     const RANGE: &str = "a part has the messages of its range, and the count of all";
     const FENCED: &str = "a change under an epoch that was replaced or released is refused";
+    const PRINCIPAL: &str = "a session has the principal of the write that created it";
     const NAMES: &str = "sessions with different names are separate";
     for (fault, law) in [
         (Fault::OverwritesOthers, CONFLICT),
@@ -106,6 +107,19 @@ async fn each_fault_of_a_store_is_detected() {
             Fault::ListsSavedStatus,
             "a session is listed with the status and the failure of its last write",
         ),
+        (Fault::ForgetsPrincipal, PRINCIPAL),
+        (Fault::ChangesPrincipal, PRINCIPAL),
+        (Fault::ListsAnyPrincipal, "a query for a principal selects its sessions"),
+        (Fault::TakesNoPrincipalForAny, "a query for a principal selects its sessions"),
+        (
+            Fault::ChangesTitle,
+            "a session has the title of the write that created it, or the one set last",
+        ),
+        (Fault::TitlesMissing, "a session that does not exist gets no title"),
+        (Fault::TitlesTwice, "a title is set without a lease, and changes nothing else"),
+        (Fault::NeedsALeaseToTitle, "a title is set without a lease, and changes nothing else"),
+        (Fault::ForksWithoutLabels, "a fork has the principal and the title of its session"),
+        (Fault::RenamesWithoutLabels, "a renamed session keeps its principal and its title"),
         (Fault::IgnoresEpochs, FENCED),
         (Fault::RenamesAnyEpoch, FENCED),
         (Fault::DeletesAnyEpoch, FENCED),
@@ -146,6 +160,10 @@ impl SessionStore for Handle {
 
     async fn delete(&self, session: &str, epoch: Option<u64>) -> Result<(), SessionError> {
         self.store.delete(session, epoch).await
+    }
+
+    async fn set_title(&self, session: &str, title: Option<&str>) -> Result<(), SessionError> {
+        self.store.set_title(session, title).await
     }
 
     async fn rename(

@@ -93,6 +93,14 @@ pub enum SessionError {
         /// The name of the session.
         session: String,
     },
+    /// The session belongs to another principal than the one that the program
+    /// [named](crate::agent::session::Session::principal). Nothing of it was returned or changed. A
+    /// web server answers it as it does `NotFound`, so that names of sessions can't be guessed.
+    #[error("session `{session}` belongs to another principal")]
+    OtherPrincipal {
+        /// The name of the session.
+        session: String,
+    },
     /// There is a session of the new name already. Nothing was changed.
     #[error("session `{session}` exists already: choose another name, or delete it first")]
     AlreadyExists {

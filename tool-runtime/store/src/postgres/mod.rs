@@ -345,6 +345,10 @@ impl SessionStore for Postgres {
         session_table::list(&self.pool, query).await
     }
 
+    async fn set_title(&self, session: &str, title: Option<&str>) -> Result<(), SessionError> {
+        session_table::set_title(&self.pool, session, title).await
+    }
+
     async fn rename(
         &self,
         session: &str,

@@ -10,6 +10,9 @@ use hmac_sha256::Hash;
 /// The checksum of a conversation without messages.
 pub(crate) const EMPTY: i64 = 0;
 
+/// The checksum of a text that is missing.
+pub(crate) const NONE: i64 = 0;
+
 /// Returns the checksum of a conversation from that of the messages before the last one, and the
 /// text of the last one.
 pub(crate) fn after_message(before: i64, message: &[u8]) -> i64 {

@@ -19,6 +19,8 @@ pub(crate) struct SessionRow {
     pub(crate) status: String,
     /// The code of the failure, or an empty text.
     pub(crate) failure: String,
+    pub(crate) principal: Option<String>,
+    pub(crate) title: Option<String>,
     pub(crate) checksum: i64,
 }
 
@@ -33,8 +35,17 @@ impl SessionRow {
         let Self { id, revision, messages, saved_at, state_checksum, chain, .. } = *self;
         let [status, failure] =
             [&self.status, &self.failure].map(|text| checksum::of_text(text.as_bytes()));
+        let [principal, title] = [&self.principal, &self.title].map(|text| {
+            text.as_ref().map_or(checksum::NONE, |it| checksum::of_text(it.as_bytes()))
+        });
         let numbers = [id, revision, messages, saved_at, state_checksum, chain, status, failure];
-        checksum::of_session(name, &numbers)
+        checksum::of_session(name, &[numbers.as_slice(), &[principal, title]].concat())
+    }
+
+    /// Returns the row with this title, under the same name.
+    pub(crate) fn with_title(self, session: &str, title: Option<&str>) -> Self {
+        let row = Self { title: title.map(str::to_owned), ..self };
+        Self { checksum: row.checksum_as(session), ..row }
     }
 
     /// Returns the row, or an error if it is not that of the session.
@@ -62,6 +73,7 @@ impl SessionRow {
             return Err(corrupt_record(&info.session, None, reason));
         };
         let failure = Some(row.failure).filter(|code| !code.is_empty());
-        Ok(info.status(status.listed(is_leased), failure))
+        let info = info.status(status.listed(is_leased), failure);
+        Ok(info.title(row.title).principal(row.principal))
     }
 }

@@ -7,6 +7,7 @@ use tool_core::Message;
 use tool_core::agent::session::{SessionError, SessionStatus, SessionWrite};
 
 /// Write operation whose messages are encoded.
+#[derive(Clone)]
 pub(crate) struct EncodedWrite {
     pub(crate) session: String,
     pub(crate) revision: u64,
@@ -16,6 +17,9 @@ pub(crate) struct EncodedWrite {
     pub(crate) status: SessionStatus,
     /// The code of the failure, or an empty text.
     pub(crate) failure: String,
+    /// The principal and the title of a session that the write creates.
+    pub(crate) principal: Option<String>,
+    pub(crate) title: Option<String>,
     pub(crate) epoch: Option<u64>,
 }
 
@@ -30,6 +34,8 @@ impl EncodedWrite {
             state: write.state.to_owned(),
             status: write.status,
             failure: write.failure.unwrap_or_default().to_owned(),
+            principal: write.principal.map(str::to_owned),
+            title: write.title.map(str::to_owned),
             epoch: write.epoch,
         })
     }
@@ -53,10 +59,19 @@ impl EncodedWrite {
         self.messages.iter().map(after).collect()
     }
 
-    /// Returns the row of the session after the write. `chain` is the checksum of all messages.
+    /// Returns the write of a copy under this name, which keeps what a session is listed with.
+    pub(crate) fn copy_of(self, source: Option<&SessionRow>, to: &str) -> Self {
+        let principal = source.and_then(|row| row.principal.clone());
+        let title = source.and_then(|row| row.title.clone());
+        Self { session: to.to_owned(), principal, title, ..self }
+    }
+
+    /// Returns the row of the session after the write, which replaces `found`. `chain` is the
+    /// checksum of all messages.
     pub(crate) fn row(
         &self,
         id: i64,
+        found: Option<&SessionRow>,
         revision: u64,
         saved_at: SystemTime,
         chain: i64,
@@ -71,6 +86,8 @@ impl EncodedWrite {
             chain,
             status: self.status.as_str().to_owned(),
             failure: self.failure.clone(),
+            principal: found.map_or(&self.principal, |found| &found.principal).clone(),
+            title: found.map_or(&self.title, |found| &found.title).clone(),
             checksum: 0,
         };
         SessionRow { checksum: row.checksum_as(&self.session), ..row }

@@ -327,10 +327,20 @@ impl SessionStore for Sqlite {
     async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
         let (prefix, after) = (query.prefix.to_owned(), query.after.map(str::to_owned));
         let (status, limit) = (query.status, query.limit);
+        let principal = query.principal.map(str::to_owned);
         self.with_connection(move |connection, context| {
             let query = SessionQuery::all().prefix(&prefix).status(status).limit(limit);
+            let query = query.principal(principal.as_deref());
             let query = after.iter().fold(query, |query, after| query.after(after));
             session_table::list(connection, context, &query)
+        })
+        .await
+    }
+
+    async fn set_title(&self, session: &str, title: Option<&str>) -> Result<(), SessionError> {
+        let (session, title) = (session.to_owned(), title.map(str::to_owned));
+        self.with_connection(move |connection, context| {
+            session_table::set_title(connection, context, &session, title.as_deref())
         })
         .await
     }

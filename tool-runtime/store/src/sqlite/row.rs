@@ -7,8 +7,8 @@ use crate::sessions::{SessionRow, corrupt_record};
 use tool_core::agent::session::SessionError;
 
 /// The columns of [`read`].
-pub(super) const COLUMNS: &str =
-    "id, revision, messages, saved_at, state_checksum, chain, status, failure, checksum";
+pub(super) const COLUMNS: &str = "id, revision, messages, saved_at, state_checksum, chain, status, failure, principal, \
+     title, checksum";
 
 /// Reads the row from these [`COLUMNS`].
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
@@ -21,7 +21,9 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         chain: row.get(5)?,
         status: row.get(6)?,
         failure: row.get(7)?,
-        checksum: row.get(8)?,
+        principal: row.get(8)?,
+        title: row.get(9)?,
+        checksum: row.get(10)?,
     })
 }
 

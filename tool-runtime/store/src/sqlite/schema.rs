@@ -22,10 +22,14 @@ pub(super) const MIGRATIONS: [&str; 1] = ["
         status TEXT NOT NULL,
         -- The code with which the last run stopped, or empty.
         failure TEXT NOT NULL,
+        -- The user or tenant to whom the session belongs.
+        principal TEXT,
+        title TEXT,
         -- The checksum of the name and of the other columns.
         checksum INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX sessions_by_status ON sessions (status, name);
+    CREATE INDEX sessions_by_principal ON sessions (principal, name);
     CREATE TABLE messages (
         session INTEGER NOT NULL,
         place INTEGER NOT NULL,

@@ -73,12 +73,12 @@ fn write_rows(
         insert.execute((id, as_integer(index), message, chain))?;
     }
     let chain = chains.last().copied().unwrap_or(chain);
-    let row = write.row(id, revision, SystemTime::now(), chain);
+    let row = write.row(id, found, revision, SystemTime::now(), chain);
     let update = "UPDATE sessions SET revision = ?2, messages = ?3, state = ?4, saved_at = ?5, \
-                  state_checksum = ?6, chain = ?7, status = ?8, failure = ?9, checksum = ?10 \
-                  WHERE id = ?1";
+                  state_checksum = ?6, chain = ?7, status = ?8, failure = ?9, principal = ?10, \
+                  title = ?11, checksum = ?12 WHERE id = ?1";
     let SessionRow { revision, messages, saved_at, state_checksum, .. } = row;
-    let SessionRow { status, failure, checksum, .. } = row;
+    let SessionRow { status, failure, principal, title, checksum, .. } = row;
     let values = rusqlite::params![
         id,
         revision,
@@ -89,6 +89,8 @@ fn write_rows(
         chain,
         status,
         failure,
+        principal,
+        title,
         checksum
     ];
     transaction.execute(update, values)?;
@@ -189,7 +191,7 @@ pub(super) fn fork(
     lease_table::check(&transaction, context.owners, &to, write.epoch)?;
     let chain = chain_before(&transaction, session, source.as_ref(), write.from)?;
     let revision = SessionWrite::create().check(&to, 0, 0)?;
-    let copy = EncodedWrite { session: to, ..write };
+    let copy = write.copy_of(source.as_ref(), &to);
     let copied = || -> rusqlite::Result<()> {
         let id = write_rows(&transaction, &copy, None, chain, revision)?;
         if let Some(source) = source {
@@ -215,28 +217,30 @@ pub(super) fn list(
     let transaction = connection.transaction().map_err(|error| failed(prefix, error))?;
     // A session that the index has lost would be missing from the list.
     check_names(&transaction, context.names, prefix)?;
-    let select = match query.status {
-        None => format!("SELECT {COLUMNS}, name FROM sessions WHERE name >= ?1 ORDER BY name"),
-        Some(status) => {
-            let saved: Vec<_> =
-                status.saved_as().iter().map(|saved| format!("'{saved}'")).collect();
-            format!(
-                "SELECT {COLUMNS}, name FROM sessions INDEXED BY sessions_by_status \
-                 WHERE status IN ({}) AND name >= ?1 ORDER BY name",
-                saved.join(", ")
-            )
-        }
+    let of_status = query.status.map(|status| {
+        let saved: Vec<_> = status.saved_as().iter().map(|saved| format!("'{saved}'")).collect();
+        format!("AND status IN ({})", saved.join(", "))
+    });
+    let (index, of_principal) = match (query.principal, query.status) {
+        (Some(_), _) => ("INDEXED BY sessions_by_principal", "principal = ?2"),
+        (None, Some(_)) => ("INDEXED BY sessions_by_status", "?2 IS NULL"),
+        (None, None) => ("", "?2 IS NULL"),
     };
+    let select = format!(
+        "SELECT {COLUMNS}, name FROM sessions {index} WHERE {of_principal} {} AND name >= ?1 \
+         ORDER BY name",
+        of_status.unwrap_or_default()
+    );
     let failed = |error| failed(prefix, error);
     let mut select = transaction.prepare(&select).map_err(failed)?;
     let start = query.after.map_or(prefix, |after| after.max(prefix));
-    let mut found = select.query((start,)).map_err(failed)?;
+    let mut found = select.query((start, query.principal)).map_err(failed)?;
     let mut listed = Vec::new();
     // Rows are read one by one: those behind the page are not.
     while listed.len() < query.limit.unwrap_or(usize::MAX)
         && let Some(row) = found.next().map_err(failed)?
     {
-        let name: String = row.get(9).map_err(failed)?;
+        let name: String = row.get(11).map_err(failed)?;
         if !name.starts_with(prefix) {
             break;
         }
@@ -244,11 +248,31 @@ pub(super) fn list(
         let is_leased = row.status == SessionStatus::Running.as_str()
             && lease_table::is_live(&transaction, context.owners, &name)?;
         let info = row.into_info(name, is_leased)?;
-        if query.matches(&info.session, info.status) {
+        if query.matches(&info) {
             listed.push(info);
         }
     }
     Ok(listed)
+}
+
+pub(super) fn set_title(
+    connection: &mut Connection,
+    context: Context<'_>,
+    session: &str,
+    title: Option<&str>,
+) -> Result<(), SessionError> {
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(|error| failed(session, error))?;
+    let Some(row) = find(&transaction, context.names, session)? else {
+        return Err(SessionError::NotFound { session: session.to_owned() });
+    };
+    let row = row.with_title(session, title);
+    let update = "UPDATE sessions SET title = ?2, checksum = ?3 WHERE id = ?1";
+    transaction
+        .execute(update, (row.id, row.title, row.checksum))
+        .and_then(|_| transaction.commit())
+        .map_err(|error| failed(session, error))
 }
 
 pub(super) fn rename(

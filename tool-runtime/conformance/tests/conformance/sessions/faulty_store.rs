@@ -60,7 +60,20 @@ pub(super) enum Fault {
     ForgetsFailure,
     ListsAnyStatus,
     ListsSavedStatus,
+    ForgetsPrincipal,
+    ChangesPrincipal,
+    ListsAnyPrincipal,
+    TakesNoPrincipalForAny,
+    ChangesTitle,
+    TitlesMissing,
+    TitlesTwice,
+    NeedsALeaseToTitle,
+    ForksWithoutLabels,
+    RenamesWithoutLabels,
 }
+
+/// The principal and the title of a session.
+type Labels = (Option<String>, Option<String>);
 
 const LIFETIME: Duration = Duration::from_secs(30);
 
@@ -73,6 +86,9 @@ pub(super) struct Records {
     sessions: Mutex<BTreeMap<String, SessionRecord>>,
     leases: Mutex<MemoryLeases>,
     statuses: Mutex<BTreeMap<String, (SessionStatus, Option<String>)>>,
+    /// The principal and the title of each session.
+    labels: Mutex<BTreeMap<String, Labels>>,
+    saved_at: Mutex<BTreeMap<String, SystemTime>>,
     /// Held by a writer from its read on.
     writing: tokio::sync::Mutex<()>,
     locks: [SessionLocks; 2],
@@ -151,6 +167,11 @@ impl SessionStore for FaultyStore {
         };
         let mut copy = SessionWrite::update(base).messages(0, &messages).state(write.state);
         copy = copy.status(write.status, write.failure);
+        let labels = self.1.labels.lock().unwrap().get(&self.key(session)).cloned();
+        let (principal, title) = labels.unwrap_or_default();
+        if self.0 != Fault::ForksWithoutLabels {
+            copy = copy.principal(principal.as_deref()).title(title.as_deref());
+        }
         if self.0 == Fault::ForksToLeased {
             let owner = self.locks().owner();
             copy.epoch = Some(self.1.leases.lock().unwrap().acquire(to, owner, LIFETIME)?);
@@ -221,6 +242,20 @@ impl SessionStore for FaultyStore {
         if self.0 != Fault::ForgetsStatus || !statuses.contains_key(&key) {
             statuses.insert(key.clone(), (write.status, failure));
         }
+        let new = (write.principal.map(str::to_owned), write.title.map(str::to_owned));
+        let time = SystemTime::now() - Duration::from_millis(1);
+        self.1.saved_at.lock().unwrap().insert(key.clone(), time);
+        let mut labels = self.1.labels.lock().unwrap();
+        if found == 0 {
+            labels.insert(key.clone(), new);
+        } else if let Some((principal, title)) = labels.get_mut(&key) {
+            match self.0 {
+                Fault::ForgetsPrincipal => *principal = None,
+                Fault::ChangesPrincipal if new.0.is_some() => *principal = new.0,
+                Fault::ChangesTitle => *title = new.1,
+                _ => {}
+            }
+        }
         self.1.sessions.lock().unwrap().insert(key, stored);
         Ok(revision)
     }
@@ -229,10 +264,16 @@ impl SessionStore for FaultyStore {
         let leases = self.1.leases.lock().unwrap();
         let statuses = self.1.statuses.lock().unwrap();
         let sessions = self.1.sessions.lock().unwrap();
+        let labels = self.1.labels.lock().unwrap();
         let lists_any = self.0 == Fault::ListsAnyStatus;
         let saved_at = match self.0 {
             Fault::HasNoClock => SystemTime::UNIX_EPOCH,
-            _ => SystemTime::now() - Duration::from_millis(1),
+            _ => SystemTime::now(),
+        };
+        let times = self.1.saved_at.lock().unwrap();
+        let saved_at = |name: &String| match (self.0, times.get(name)) {
+            (Fault::HasNoClock, _) | (_, None) => saved_at,
+            (_, Some(time)) => *time,
         };
         let count = |record: &SessionRecord| {
             record.messages.len() + usize::from(self.0 == Fault::ListsOldCounts)
@@ -247,8 +288,16 @@ impl SessionStore for FaultyStore {
             .map(|(name, record)| {
                 let (status, failure) = statuses.get(name).cloned().unwrap_or_default();
                 let is_leased = leases.is_live(name) || self.0 == Fault::ListsSavedStatus;
-                SessionInfo::new(name, count(record), record.revision, saved_at)
+                let (principal, title) = labels.get(name).cloned().unwrap_or_default();
+                SessionInfo::new(name, count(record), record.revision, saved_at(name))
                     .status(status.listed(is_leased), failure)
+                    .principal(principal)
+                    .title(title)
+            })
+            .filter(|info| match (self.0, query.principal) {
+                (Fault::ListsAnyPrincipal, _) | (_, None) => true,
+                (Fault::TakesNoPrincipalForAny, Some("")) if info.principal.is_none() => true,
+                (_, principal) => info.principal.as_deref() == principal,
             })
             .filter(|info| query.status.is_none_or(|it| it == info.status || lists_any))
             .take(limit.unwrap_or(usize::MAX))
@@ -266,6 +315,26 @@ impl SessionStore for FaultyStore {
         if self.0 != Fault::ForgetsToDelete {
             self.1.sessions.lock().unwrap().remove(&self.key(session));
         }
+        Ok(())
+    }
+
+    async fn set_title(&self, session: &str, title: Option<&str>) -> Result<(), SessionError> {
+        if self.0 == Fault::NeedsALeaseToTitle {
+            self.check_lease(session, None)?;
+        }
+        let key = self.key(session);
+        let mut sessions = self.1.sessions.lock().unwrap();
+        let Some(record) = sessions.get_mut(&key) else {
+            return match self.0 {
+                Fault::TitlesMissing => Ok(()),
+                _ => Err(SessionError::NotFound { session: session.to_owned() }),
+            };
+        };
+        if self.0 == Fault::TitlesTwice {
+            record.revision += 1;
+        }
+        let mut labels = self.1.labels.lock().unwrap();
+        labels.entry(key).or_default().1 = title.map(str::to_owned);
         Ok(())
     }
 
@@ -294,6 +363,11 @@ impl SessionStore for FaultyStore {
         }
         if self.0 != Fault::RenamesACopy {
             sessions.remove(&from);
+        }
+        let mut labels = self.1.labels.lock().unwrap();
+        let label = labels.get(&from).cloned().unwrap_or_default();
+        if self.0 != Fault::RenamesWithoutLabels {
+            labels.insert(to.clone(), label);
         }
         sessions.insert(to, record);
         Ok(())

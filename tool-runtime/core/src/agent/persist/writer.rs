@@ -20,6 +20,8 @@ pub(in crate::agent) struct SessionWriter {
     revision: u64,
     /// The epoch of the lease under which the session is changed.
     epoch: Option<u64>,
+    /// The principal of a session that the first write creates.
+    principal: Option<String>,
     /// The number of leading loaded messages that are saved and unchanged.
     saved: usize,
     /// The messages of the conversation that the run has not loaded.
@@ -43,6 +45,7 @@ impl SessionWriter {
             session: session.to_owned(),
             revision,
             epoch: None,
+            principal: None,
             saved,
             omitted: Omitted::default(),
             leading: Vec::new(),
@@ -69,6 +72,11 @@ impl SessionWriter {
     /// Sets the epoch that each write names.
     pub(in crate::agent) fn with_epoch(self, epoch: Option<u64>) -> Self {
         Self { epoch, ..self }
+    }
+
+    /// Sets the principal of the session that the first write creates.
+    pub(in crate::agent) fn with_principal(self, principal: Option<String>) -> Self {
+        Self { principal, ..self }
     }
 
     /// Returns the name of the session.
@@ -157,6 +165,7 @@ impl SessionWriter {
             },
         )?;
         let write = SessionWrite::update(self.revision).messages(from, messages).state(&json);
+        let write = write.principal(self.principal.as_deref());
         let write = write.epoch(self.epoch).status(run.status(), run.failure.as_deref());
         let (store, session) = (self.store.as_ref(), self.session.as_str());
         self.revision = CatchPanic::new(|| store.save(session, write), store_panicked).await?;

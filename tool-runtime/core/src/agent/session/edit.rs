@@ -8,7 +8,8 @@ use crate::guard::CatchPanic;
 impl Session {
     /// Copies the first `count` messages to a session of the new name, and returns that session.
     ///
-    /// The copy has no unfinished run: if its last message would be a reply with calls, that reply
+    /// The copy belongs to the same [principal](Self::principal), and has the same title at first.
+    /// It has no unfinished run: if its last message would be a reply with calls, that reply
     /// is left out. A `count` that exceeds the conversation copies all of it. This session stays
     /// unchanged, even if a run of it is in progress. A session exists once the first step of its
     /// first run is saved.
@@ -40,6 +41,7 @@ impl Session {
     /// # }
     /// ```
     pub async fn fork(&self, name: impl Into<String>, count: usize) -> Result<Self, SessionError> {
+        self.check_principal().await?;
         let name = name.into();
         let Truncated { revision, count, state, status } =
             truncate(self.store.as_ref(), &self.name, count).await?;
@@ -166,6 +168,7 @@ impl Session {
 
     /// Acquires the session for a change without a run.
     async fn hold_to_edit(&self) -> Result<SessionHold, SessionError> {
+        self.check_principal().await?;
         self.hold(self.patience()).await.map_err(|reason| match reason {
             StopReason::Session(error) => error,
             // The agent was cancelled while the session waited.

@@ -57,6 +57,7 @@ pub struct Session {
     pub(super) agent: Agent,
     pub(super) store: Arc<dyn SessionStore>,
     pub(super) name: String,
+    pub(super) principal: Option<String>,
     pub(super) fails_if_busy: bool,
     pub(super) abandons_paused: bool,
     pub(super) lease_lifetime: Duration,
@@ -86,6 +87,7 @@ impl Agent {
             agent: self.clone(),
             store: Arc::new(store),
             name: name.into(),
+            principal: None,
             fails_if_busy: false,
             abandons_paused: false,
             lease_lifetime: LEASE_LIFETIME,
@@ -125,6 +127,7 @@ impl Session {
     /// # }
     /// ```
     pub async fn messages(&self) -> Result<Vec<Message>, SessionError> {
+        self.check_principal().await?;
         let Some(record) = load_record(self.store.as_ref(), &self.name).await? else {
             return Ok(Vec::new());
         };
@@ -318,6 +321,7 @@ impl Session {
     ) -> Result<(RunState, SessionWriter, Option<AbandonedRun>), Stopped> {
         let Some((state, writer)) = self.load().await.map_err(not_loaded)? else {
             let writer = SessionWriter::new(Arc::clone(&self.store), &self.name, 0, 0);
+            let writer = writer.with_principal(self.principal.clone());
             return Ok((self.agent.config.first_state(prompt), writer, None));
         };
         if state.is_paused()
@@ -353,6 +357,7 @@ impl Session {
     /// Loads the last state and the messages that the window needs, with the writer that continues
     /// from them.
     pub(super) async fn load(&self) -> Result<Option<(RunState, SessionWriter)>, SessionError> {
+        self.check_principal().await?;
         let config = &self.agent.config;
         // The secrets of earlier calls are collected from their arguments.
         let has_secrets = config.registry.as_ref().is_ok_and(|it| it.snapshot().has_secrets());

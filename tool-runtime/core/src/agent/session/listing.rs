@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use super::SessionStatus;
 
-/// Query for the sessions to list: all of them, those whose names have a prefix, or one page.
+/// Query for the sessions to list: all of them, those of a principal, or one page.
 ///
 /// ```
 /// use tool_runtime::agent::session::{MemorySessions, SessionQuery, SessionStore, SessionWrite};
@@ -32,6 +32,8 @@ pub struct SessionQuery<'q> {
     pub prefix: &'q str,
     /// The name after which the page begins: the last one of the page before it.
     pub after: Option<&'q str>,
+    /// The [principal](SessionInfo::principal) of the sessions. `None` selects all of them.
+    pub principal: Option<&'q str>,
     /// The status of the sessions. `None` selects all of them.
     pub status: Option<SessionStatus>,
     /// The maximum number of sessions to return. `None` is no limit.
@@ -41,7 +43,7 @@ pub struct SessionQuery<'q> {
 impl<'q> SessionQuery<'q> {
     /// Creates a query for all sessions.
     pub fn all() -> Self {
-        Self { prefix: "", after: None, status: None, limit: None }
+        Self { prefix: "", after: None, principal: None, status: None, limit: None }
     }
 
     /// Selects the sessions whose names begin with `prefix`.
@@ -56,6 +58,28 @@ impl<'q> SessionQuery<'q> {
         Self { after: Some(session), ..self }
     }
 
+    /// Selects the sessions of this [principal](SessionInfo::principal).
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::{
+    ///     MemorySessions, SessionQuery, SessionStore, SessionWrite,
+    /// };
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = MemorySessions::new();
+    /// store.save("1", SessionWrite::create().principal("ada")).await?;
+    /// store.save("2", SessionWrite::create().principal("bob")).await?;
+    /// let of_ada = store.list(SessionQuery::all().principal("ada")).await?;
+    /// assert_eq!((of_ada[0].session.as_str(), of_ada.len()), ("1", 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn principal(self, principal: impl Into<Option<&'q str>>) -> Self {
+        Self { principal: principal.into(), ..self }
+    }
+
     /// Selects the sessions that have this status now.
     #[must_use]
     pub fn status(self, status: impl Into<Option<SessionStatus>>) -> Self {
@@ -68,22 +92,27 @@ impl<'q> SessionQuery<'q> {
         Self { limit: limit.into(), ..self }
     }
 
-    /// Returns whether the query selects a session of this name with this
-    /// [listed](SessionStatus::listed) status, apart from the limit. For implementations of
+    /// Returns whether the query selects a session with this entry, whose status is the
+    /// [listed](SessionStatus::listed) one, apart from the limit. For implementations of
     /// [`SessionStore::list`](super::SessionStore::list).
     ///
     /// ```
-    /// use tool_runtime::agent::session::{SessionQuery, SessionStatus};
+    /// use std::time::UNIX_EPOCH;
+    ///
+    /// use tool_runtime::agent::session::{SessionInfo, SessionQuery, SessionStatus};
     ///
     /// let query = SessionQuery::all().prefix("a").after("ab").status(SessionStatus::Idle);
-    /// let idle = ["aa", "ab", "ac", "b"].map(|name| query.matches(name, SessionStatus::Idle));
-    /// assert_eq!(idle, [false, false, true, false]);
-    /// assert!(!query.matches("ac", SessionStatus::Paused));
+    /// let info = |name| SessionInfo::new(name, 0, 1, UNIX_EPOCH);
+    /// let selected = ["aa", "ab", "ac", "b"].map(|name| query.matches(&info(name)));
+    /// assert_eq!(selected, [false, false, true, false]);
+    /// assert!(!query.matches(&info("ac").status(SessionStatus::Paused, None)));
+    /// assert!(!query.principal("ada").matches(&info("ac")));
     /// ```
-    pub fn matches(&self, session: &str, status: SessionStatus) -> bool {
-        session.starts_with(self.prefix)
-            && self.after.is_none_or(|after| session > after)
-            && self.status.is_none_or(|selected| status == selected)
+    pub fn matches(&self, info: &SessionInfo) -> bool {
+        info.session.starts_with(self.prefix)
+            && self.after.is_none_or(|after| info.session.as_str() > after)
+            && self.principal.is_none_or(|principal| info.principal.as_deref() == Some(principal))
+            && self.status.is_none_or(|selected| info.status == selected)
     }
 }
 
@@ -124,6 +153,12 @@ pub struct SessionInfo {
     /// The [code](crate::StopReason::code) with which the last run stopped, if it has
     /// [failed](SessionStatus::Failed).
     pub failure: Option<String>,
+    /// The title that the program has [set](super::Session::set_title), for people.
+    pub title: Option<String>,
+    /// The user or tenant to whom the session belongs, as the program
+    /// [names](super::Session::principal) them. It has nothing to do with the
+    /// [owner](super::SessionOwner) of a lease, which is a process.
+    pub principal: Option<String>,
 }
 
 impl SessionInfo {
@@ -143,13 +178,26 @@ impl SessionInfo {
         revision: u64,
         saved_at: SystemTime,
     ) -> Self {
-        let (status, failure) = (SessionStatus::Idle, None);
-        Self { session: session.into(), message_count, revision, saved_at, status, failure }
+        let (session, status) = (session.into(), SessionStatus::Idle);
+        let (failure, title, principal) = (None, None, None);
+        Self { session, message_count, revision, saved_at, status, failure, title, principal }
     }
 
     /// Sets the status, and the code of the failure if there is one.
     #[must_use]
     pub fn status(self, status: SessionStatus, failure: Option<String>) -> Self {
         Self { status, failure, ..self }
+    }
+
+    /// Sets the title for people.
+    #[must_use]
+    pub fn title(self, title: Option<String>) -> Self {
+        Self { title, ..self }
+    }
+
+    /// Sets the user or tenant to whom the session belongs.
+    #[must_use]
+    pub fn principal(self, principal: Option<String>) -> Self {
+        Self { principal, ..self }
     }
 }

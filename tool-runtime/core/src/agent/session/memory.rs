@@ -46,6 +46,8 @@ struct StoredSession {
     saved_at: SystemTime,
     status: SessionStatus,
     failure: Option<String>,
+    title: Option<String>,
+    principal: Option<String>,
 }
 
 impl MemorySessions {
@@ -106,8 +108,10 @@ impl SessionStore for MemorySessions {
             saved_at: SystemTime::now(),
             status: write.status,
             failure: None,
+            title: write.title.map(str::to_owned),
+            principal: write.principal.map(str::to_owned),
         };
-        let StoredSession { record, saved_at, status, failure } =
+        let StoredSession { record, saved_at, status, failure, .. } =
             sessions.entry(session.to_owned()).or_insert_with(new);
         record.messages.truncate(write.from);
         record.messages.extend_from_slice(write.messages);
@@ -126,15 +130,26 @@ impl SessionStore for MemorySessions {
             .sessions
             .range::<str, _>((Bound::Included(start), Bound::Unbounded))
             .take_while(|(session, _)| session.starts_with(query.prefix))
-            .map(|(session, it)| (session, it, it.status.listed(stored.leases.is_live(session))))
-            .filter(|(session, _, status)| query.matches(session, *status))
+            .map(|(session, stored_session)| {
+                let StoredSession { record, saved_at, failure, title, principal, .. } =
+                    stored_session;
+                let status = stored_session.status.listed(stored.leases.is_live(session));
+                SessionInfo::new(session, record.messages.len(), record.revision, *saved_at)
+                    .status(status, failure.clone())
+                    .title(title.clone())
+                    .principal(principal.clone())
+            })
+            .filter(|info| query.matches(info))
             .take(query.limit.unwrap_or(usize::MAX));
-        let listed = found.map(|(session, stored, status)| {
-            let StoredSession { record, saved_at, failure, .. } = stored;
-            SessionInfo::new(session, record.messages.len(), record.revision, *saved_at)
-                .status(status, failure.clone())
-        });
-        Ok(listed.collect())
+        Ok(found.collect())
+    }
+
+    async fn set_title(&self, session: &str, title: Option<&str>) -> Result<(), SessionError> {
+        match self.stored().sessions.get_mut(session) {
+            Some(found) => found.title = title.map(str::to_owned),
+            None => return Err(SessionError::NotFound { session: session.to_owned() }),
+        }
+        Ok(())
     }
 
     async fn rename(

@@ -9,8 +9,8 @@
 //!
 //! `hold.rs` acquires a session for a run: `concurrent.rs` and `locks.rs` order the runs of one
 //! process, and `lease.rs` lets one process at a time run it. `edit.rs` forks, renames, truncates
-//! and deletes a session; `record.rs`, `status.rs` and `listing.rs` are the values that a store
-//! takes and returns.
+//! and deletes a session; `info.rs` lists it with its title and principal; `record.rs`, `status.rs`
+//! and `listing.rs` are the values that a store takes and returns.
 //!
 //! # Invariants
 //! - What a store has acknowledged survives the end of the process.
@@ -24,6 +24,7 @@ mod concurrent;
 mod edit;
 mod handle;
 mod hold;
+mod info;
 mod lease;
 mod listing;
 mod locks;
@@ -36,6 +37,7 @@ mod store;
 pub use crate::errors::SessionError;
 pub use handle::Session;
 pub(super) use hold::{HeldLease, SessionHold};
+pub use info::default_title;
 pub use lease::{MemoryLeases, SessionLease, SessionOwner};
 pub use listing::{SessionInfo, SessionQuery};
 pub use locks::{SessionLock, SessionLocks};

@@ -124,6 +124,12 @@ pub struct SessionWrite<'a> {
     /// The [code](crate::StopReason::code) with which the run stopped, if the session has
     /// [failed](SessionStatus::Failed).
     pub failure: Option<&'a str>,
+    /// The user or tenant to whom a session belongs that the write creates. It stays as long as
+    /// the session; later writes do not change it.
+    pub principal: Option<&'a str>,
+    /// The title of a session that the write creates. Later writes do not change it:
+    /// [`set_title`](super::SessionStore::set_title) does.
+    pub title: Option<&'a str>,
     /// The epoch of the lease under which the session is changed: that of
     /// [`acquire`](super::SessionStore::acquire). Without one, the write is refused while the
     /// session is leased.
@@ -138,8 +144,9 @@ impl<'a> SessionWrite<'a> {
 
     /// Starts a write that builds on this revision.
     pub fn update(revision: u64) -> Self {
-        let (status, failure, epoch) = (SessionStatus::Idle, None, None);
-        Self { revision, from: 0, messages: &[], state: "", status, failure, epoch }
+        let (status, failure, principal) = (SessionStatus::Idle, None, None);
+        let (from, messages, state, title, epoch) = (0, [].as_slice(), "", None, None);
+        Self { revision, from, messages, state, status, failure, principal, title, epoch }
     }
 
     /// Replaces the messages from this index on.
@@ -161,6 +168,18 @@ impl<'a> SessionWrite<'a> {
     #[must_use]
     pub fn status(self, status: SessionStatus, failure: Option<&'a str>) -> Self {
         Self { status, failure, ..self }
+    }
+
+    /// Sets the user or tenant to whom a session belongs that the write creates.
+    #[must_use]
+    pub fn principal(self, principal: impl Into<Option<&'a str>>) -> Self {
+        Self { principal: principal.into(), ..self }
+    }
+
+    /// Sets the title of a session that the write creates.
+    #[must_use]
+    pub fn title(self, title: impl Into<Option<&'a str>>) -> Self {
+        Self { title: title.into(), ..self }
     }
 
     /// Names the epoch of the lease of the session.

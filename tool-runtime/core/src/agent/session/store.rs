@@ -1,8 +1,9 @@
-//! The interface of session stores.
+//! The interface of session stores. `pointers.rs` implements it for pointers to a store.
+
+mod pointers;
 
 use std::fmt::Debug;
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -86,13 +87,18 @@ use super::{
 ///         leases.check(session, write.epoch)?;
 ///         let found = all.get(session).map_or((0, 0), |(it, _)| (it.revision, it.messages.len()));
 ///         let revision = write.check(session, found.0, found.1)?;
-///         let mut messages = all.remove(session).map(|(it, _)| it.messages).unwrap_or_default();
+///         let (mut messages, title, principal) = match all.remove(session) {
+///             Some((record, info)) => (record.messages, info.title, info.principal),
+///             None => (vec![], write.title.map(Into::into), write.principal.map(Into::into)),
+///         };
 ///         messages.truncate(write.from);
 ///         messages.extend_from_slice(write.messages);
 ///         let record = SessionRecord::new(messages, write.state, revision);
 ///         let info =
 ///             SessionInfo::new(session, record.messages.len(), revision, SystemTime::now())
-///                 .status(write.status, write.failure.map(str::to_owned));
+///                 .status(write.status, write.failure.map(str::to_owned))
+///                 .title(title)
+///                 .principal(principal);
 ///         all.insert(session.to_owned(), (record, info));
 ///         Ok(revision)
 ///     }
@@ -105,8 +111,16 @@ use super::{
 ///             info.status = info.status.listed(leases.is_live(&info.session));
 ///             info
 ///         });
-///         let found = listed.filter(|info| query.matches(&info.session, info.status));
+///         let found = listed.filter(|info| query.matches(info));
 ///         Ok(found.take(query.limit.unwrap_or(usize::MAX)).collect())
+///     }
+///
+///     async fn set_title(&self, session: &str, title: Option<&str>) -> Result<(), SessionError> {
+///         match self.sessions.lock().await.all.get_mut(session) {
+///             Some((_, info)) => info.title = title.map(str::to_owned),
+///             None => return Err(SessionError::NotFound { session: session.to_owned() }),
+///         }
+///         Ok(())
 ///     }
 ///
 ///     async fn rename(
@@ -248,9 +262,10 @@ pub trait SessionStore: Send + Sync + Debug {
     /// Copies a session under a new name, applies a write to the copy, and returns its revision.
     ///
     /// The write has the revision of the session. The copy contains the messages of the session
-    /// before [`from`](SessionWrite::from), the messages of the write, and the state of the write.
-    /// The session itself stays unchanged, and may be leased by any owner: the epoch of the write
-    /// is that of a lease of the copy. The provided method loads the messages and saves them again.
+    /// before [`from`](SessionWrite::from), the messages of the write, the state of the write, and
+    /// the principal and the title of the session. The session itself stays unchanged, and may be
+    /// leased by any owner: the epoch of the write is that of a lease of the copy. The provided
+    /// method loads the messages and saves them again.
     ///
     /// [`Session::fork`](super::Session::fork) chooses a write that leaves no call without a
     /// result.
@@ -282,6 +297,10 @@ pub trait SessionStore: Send + Sync + Debug {
         write: SessionWrite<'_>,
     ) -> Result<u64, SessionError> {
         let part = self.load_range(session, 0..write.from).await?;
+        // The first name with this prefix is the name itself, if there is such a session.
+        let info = self.list(SessionQuery::all().prefix(session).limit(1)).await?;
+        let info = info.into_iter().find(|info| info.session == session);
+        let (title, principal) = info.map_or((None, None), |info| (info.title, info.principal));
         let (revision, count) =
             part.as_ref().map_or((0, 0), |part| (part.revision, part.message_count));
         write.check(session, revision, count)?;
@@ -289,6 +308,7 @@ pub trait SessionStore: Send + Sync + Debug {
         messages.extend_from_slice(write.messages);
         let copy = SessionWrite::create().messages(0, &messages).state(write.state);
         let copy = copy.status(write.status, write.failure).epoch(write.epoch);
+        let copy = copy.title(title.as_deref()).principal(principal.as_deref());
         match self.save(to, copy).await {
             Err(SessionError::Conflict { session, .. }) => {
                 Err(SessionError::AlreadyExists { session })
@@ -303,7 +323,34 @@ pub trait SessionStore: Send + Sync + Debug {
     /// Returns [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
     async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError>;
 
-    /// Renames a session, which keeps its revision. Has no effect if both names are equal.
+    /// Sets the title of a session, or removes it.
+    ///
+    /// A run neither reads the title nor writes it. So this needs no lease, and changes neither the
+    /// revision of the session nor the time of its last write.
+    ///
+    /// # Errors
+    /// Returns [`NotFound`](SessionError::NotFound) if the session does not exist, and
+    /// [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::{
+    ///     MemorySessions, SessionQuery, SessionStore, SessionWrite,
+    /// };
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = MemorySessions::new();
+    /// store.save("ada", SessionWrite::create()).await?;
+    /// store.set_title("ada", Some("A coat for Oslo")).await?;
+    /// let sessions = store.list(SessionQuery::all()).await?;
+    /// assert_eq!(sessions[0].title.as_deref(), Some("A coat for Oslo"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    async fn set_title(&self, session: &str, title: Option<&str>) -> Result<(), SessionError>;
+
+    /// Renames a session, which keeps its revision, its principal and its title. Has no effect if
+    /// both names are equal.
     ///
     /// `epoch` is that of the lease of the session, which stays with the old name.
     ///
@@ -398,100 +445,4 @@ pub trait SessionStore: Send + Sync + Debug {
     /// [`Session`](super::Session) takes the lock for each of its runs: see
     /// [`Session::fail_if_busy`](super::Session::fail_if_busy).
     fn locks(&self) -> &SessionLocks;
-}
-
-/// Implements the trait for a pointer to a store, which forwards each method.
-macro_rules! forward {
-    ($(#[$doc:meta] $pointer:ident),*) => {$(
-        #[$doc]
-        #[diagnostic::do_not_recommend]
-        #[async_trait]
-        impl<S: SessionStore + ?Sized> SessionStore for $pointer<S> {
-            async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-                self.as_ref().load(session).await
-            }
-
-            async fn load_range(
-                &self,
-                session: &str,
-                range: Range<usize>,
-            ) -> Result<Option<SessionPart>, SessionError> {
-                self.as_ref().load_range(session, range).await
-            }
-
-            async fn save(
-                &self,
-                session: &str,
-                write: SessionWrite<'_>,
-            ) -> Result<u64, SessionError> {
-                self.as_ref().save(session, write).await
-            }
-
-            async fn fork(
-                &self,
-                session: &str,
-                to: &str,
-                write: SessionWrite<'_>,
-            ) -> Result<u64, SessionError> {
-                self.as_ref().fork(session, to, write).await
-            }
-
-            async fn list(
-                &self,
-                query: SessionQuery<'_>,
-            ) -> Result<Vec<SessionInfo>, SessionError> {
-                self.as_ref().list(query).await
-            }
-
-            async fn rename(
-                &self,
-                session: &str,
-                to: &str,
-                epoch: Option<u64>,
-            ) -> Result<(), SessionError> {
-                self.as_ref().rename(session, to, epoch).await
-            }
-
-            async fn delete(
-                &self,
-                session: &str,
-                epoch: Option<u64>,
-            ) -> Result<(), SessionError> {
-                self.as_ref().delete(session, epoch).await
-            }
-
-            async fn acquire(
-                &self,
-                session: &str,
-                owner: &SessionOwner,
-                lifetime: Duration,
-            ) -> Result<u64, SessionError> {
-                self.as_ref().acquire(session, owner, lifetime).await
-            }
-
-            async fn renew(
-                &self,
-                session: &str,
-                epoch: u64,
-                lifetime: Duration,
-            ) -> Result<(), SessionError> {
-                self.as_ref().renew(session, epoch, lifetime).await
-            }
-
-            async fn release(&self, session: &str, epoch: u64) -> Result<(), SessionError> {
-                self.as_ref().release(session, epoch).await
-            }
-
-            fn locks(&self) -> &SessionLocks {
-                self.as_ref().locks()
-            }
-        }
-    )*};
-}
-
-forward! {
-    /// Forwards to the store in the `Arc`, so that agents can share it.
-    Arc,
-    /// Forwards to the store in the `Box`, so that a program can choose it when it starts.
-    Box
 }

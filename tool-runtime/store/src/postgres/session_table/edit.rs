@@ -24,23 +24,23 @@ pub(in crate::postgres) async fn fork(
     to: &str,
     write: EncodedWrite,
 ) -> Result<u64, SessionError> {
-    let copy = EncodedWrite { session: to.to_owned(), ..write };
     let (attempted, saved_at) = (Attempted::default(), SystemTime::now());
-    retried(session, || try_fork(pool, session, &copy, saved_at, &attempted)).await
+    retried(session, || try_fork(pool, session, to, &write, saved_at, &attempted)).await
 }
 
 async fn try_fork(
     pool: &Pool,
     session: &str,
-    copy: &EncodedWrite,
+    to: &str,
+    write: &EncodedWrite,
     saved_at: SystemTime,
     attempted: &Attempted,
 ) -> Result<u64, Failure> {
-    let to = &copy.session;
     let mut client = pool.get().await?;
     let transaction = client.transaction().await?;
     let source = find_locked(&transaction, session, Lock::Share).await?;
-    copy.check(session, source.as_ref())?;
+    write.check(session, source.as_ref())?;
+    let copy = write.clone().copy_of(source.as_ref(), to);
     let Some(id) = insert(&transaction, to).await? else {
         let existing = find_locked(&transaction, to, Lock::Share).await?;
         return match existing.filter(|row| attempted.has_written(row)) {
@@ -52,7 +52,7 @@ async fn try_fork(
     let chain = chain_before(&transaction, session, source.as_ref(), copy.from).await?;
     let revision = SessionWrite::create().check(to, 0, 0)?;
     let chains = copy.chains(chain);
-    let row = copy.row(id, revision, saved_at, chains.last().copied().unwrap_or(chain));
+    let row = copy.row(id, None, revision, saved_at, chains.last().copied().unwrap_or(chain));
     if let Some(SessionRow { id: source, .. }) = &source {
         let messages = "INSERT INTO tool_messages (session, place, message, chain) \
                         SELECT $1, place, message, chain # $4 FROM tool_messages \
@@ -62,10 +62,34 @@ async fn try_fork(
         let values: [&(dyn ToSql + Sync); 4] = [&id, source, &as_integer(copy.from), &rebind];
         transaction.execute(&messages, &values).await?;
     }
-    write_rows(&transaction, copy, &row, &chains, 0).await?;
+    write_rows(&transaction, &copy, &row, &chains, 0).await?;
     attempted.record(&row);
     transaction.commit().await?;
     Ok(revision)
+}
+
+pub(in crate::postgres) async fn set_title(
+    pool: &Pool,
+    session: &str,
+    title: Option<&str>,
+) -> Result<(), SessionError> {
+    // It has the same result each time.
+    retried(session, || try_set_title(pool, session, title)).await
+}
+
+async fn try_set_title(pool: &Pool, session: &str, title: Option<&str>) -> Result<(), Failure> {
+    let mut client = pool.get().await?;
+    let transaction = client.transaction().await?;
+    let Some(row) = find_locked(&transaction, session, Lock::Update).await? else {
+        return Err(SessionError::NotFound { session: session.to_owned() }.into());
+    };
+    let row = row.with_title(session, title);
+    let update = "UPDATE tool_sessions SET title = $2, checksum = $3 WHERE id = $1";
+    let update = transaction.prepare_cached(update).await?;
+    let title = title.map(str::as_bytes);
+    transaction.execute(&update, &[&row.id, &title, &row.checksum]).await?;
+    transaction.commit().await?;
+    Ok(())
 }
 
 pub(in crate::postgres) async fn rename(

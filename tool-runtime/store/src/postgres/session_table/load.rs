@@ -41,7 +41,7 @@ async fn try_load(
         return Ok(None);
     };
     let row = read(session, &found)?.verified(session)?;
-    let state = decode_state(session, &row, column(session, &found, 9)?)?;
+    let state = decode_state(session, &row, column(session, &found, 11)?)?;
     let (revision, count) = row.position();
     let bounds = MessageBounds::new(range, count);
     let messages = if bounds.is_empty() {
@@ -92,21 +92,23 @@ async fn try_list(pool: &Pool, query: SessionQuery<'_>) -> Result<Vec<SessionInf
             format!("AND status IN ({}) {is_listed}", saved.collect::<Vec<_>>().join(", "))
         }
     };
+    let of_principal =
+        if query.principal.is_some() { "principal = $5" } else { "$5::bytea IS NULL" };
     let page = format!(
         "SELECT {COLUMNS}, name, {IS_LEASED} FROM tool_sessions AS session \
          WHERE name >= $1 AND ($2::bytea IS NULL OR name > $2) \
-         AND ($3::bytea IS NULL OR name < $3) {of_status} \
+         AND ($3::bytea IS NULL OR name < $3) {of_status} AND {of_principal} \
          ORDER BY name LIMIT $4"
     );
     let page = client.prepare_cached(&page).await?;
-    let rows = client
-        .query(&page, &[&start, &after, &end, &as_integer(query.limit.unwrap_or(usize::MAX))])
-        .await?;
+    let limit = as_integer(query.limit.unwrap_or(usize::MAX));
+    let principal = query.principal.map(str::as_bytes);
+    let rows = client.query(&page, &[&start, &after, &end, &limit, &principal]).await?;
     let info = |row: &_| {
-        let name: &[u8] = column(query.prefix, row, 9)?;
+        let name: &[u8] = column(query.prefix, row, 11)?;
         // A name that is no text has another checksum.
         let name = String::from_utf8_lossy(name).into_owned();
-        let is_leased = column(&name, row, 10)?;
+        let is_leased = column(&name, row, 12)?;
         Ok(read(&name, row)?.into_info(name, is_leased)?)
     };
     rows.iter().map(info).collect()

@@ -11,7 +11,7 @@ mod save;
 
 use deadpool_postgres::Pool;
 
-pub(super) use edit::{delete, fork, rename};
+pub(super) use edit::{delete, fork, rename, set_title};
 pub(super) use lease::{acquire, release, renew};
 pub(super) use load::{list, load_range};
 pub(super) use save::save;
@@ -41,10 +41,14 @@ const MIGRATIONS: [&str; 1] = ["
         status TEXT NOT NULL,
         -- The code with which the last run stopped, or empty.
         failure TEXT NOT NULL,
+        -- The user or tenant to whom the session belongs.
+        principal BYTEA,
+        title BYTEA,
         -- The checksum of the name and of the other columns.
         checksum BIGINT NOT NULL
     );
     CREATE INDEX tool_sessions_by_status ON tool_sessions (status, name);
+    CREATE INDEX tool_sessions_by_principal ON tool_sessions (principal, name);
     CREATE TABLE tool_messages (
         session BIGINT NOT NULL,
         place BIGINT NOT NULL,

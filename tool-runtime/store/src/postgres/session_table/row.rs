@@ -8,8 +8,8 @@ use crate::postgres::error::Failure;
 use crate::sessions::{SessionRow, as_integer, checksum, corrupt_record};
 
 /// The columns of [`read`].
-pub(super) const COLUMNS: &str =
-    "id, revision, messages, saved_at, state_checksum, chain, status, failure, checksum";
+pub(super) const COLUMNS: &str = "id, revision, messages, saved_at, state_checksum, chain, status, failure, principal, \
+     title, checksum";
 
 /// The lock of a row, held until the transaction ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +33,11 @@ pub(super) fn column<'r, T: FromSql<'r>>(
 /// Reads the row from these [`COLUMNS`].
 pub(super) fn read(session: &str, row: &Row) -> Result<SessionRow, Failure> {
     let number = |index| column::<i64>(session, row, index);
+    let text = |index| {
+        let text: Option<&[u8]> = column(session, row, index)?;
+        // Bytes that are no text have another checksum.
+        Ok::<_, Failure>(text.map(|text| String::from_utf8_lossy(text).into_owned()))
+    };
     Ok(SessionRow {
         id: number(0)?,
         revision: number(1)?,
@@ -42,7 +47,9 @@ pub(super) fn read(session: &str, row: &Row) -> Result<SessionRow, Failure> {
         chain: number(5)?,
         status: column(session, row, 6)?,
         failure: column(session, row, 7)?,
-        checksum: number(8)?,
+        principal: text(8)?,
+        title: text(9)?,
+        checksum: number(10)?,
     })
 }
 

@@ -49,9 +49,10 @@ async fn try_save(
             },
         };
         let chain = chain_before(&transaction, session, found.as_ref(), write.from).await?;
-        let saved_count = found.as_ref().map_or(0, |row| row.position().1);
         let chains = write.chains(chain);
-        let row = write.row(id, revision, saved_at, chains.last().copied().unwrap_or(chain));
+        let found = found.as_ref();
+        let row = write.row(id, found, revision, saved_at, chains.last().copied().unwrap_or(chain));
+        let saved_count = found.map_or(0, |row| row.position().1);
         write_rows(&transaction, write, &row, &chains, saved_count).await?;
         attempted.record(&row);
         transaction.commit().await?;
@@ -101,12 +102,14 @@ pub(super) async fn write_rows(
     }
     let update = "UPDATE tool_sessions SET revision = $2, messages = $3, state = $4, \
                   saved_at = $5, state_checksum = $6, chain = $7, status = $8, failure = $9, \
-                  checksum = $10 WHERE id = $1";
+                  principal = $10, title = $11, checksum = $12 WHERE id = $1";
     let update = transaction.prepare_cached(update).await?;
     let SessionRow { id, revision, messages, saved_at, state_checksum, chain, .. } = row;
     let SessionRow { status, failure, checksum, .. } = row;
+    let [principal, title] =
+        [&row.principal, &row.title].map(|text| text.as_ref().map(String::as_bytes));
     let state = write.state.as_bytes();
-    let values: [&(dyn ToSql + Sync); 10] = [
+    let values: [&(dyn ToSql + Sync); 12] = [
         id,
         revision,
         messages,
@@ -116,6 +119,8 @@ pub(super) async fn write_rows(
         chain,
         status,
         failure,
+        &principal,
+        &title,
         checksum,
     ];
     transaction.execute(&update, &values).await?;

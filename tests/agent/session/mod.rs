@@ -22,6 +22,7 @@ mod paused;
 mod process;
 mod reattach;
 mod runs;
+mod saved_decisions;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(feature = "sqlite")]

@@ -58,6 +58,9 @@ pub struct RunState {
     /// The decisions on pending calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) decisions: Vec<Decision>,
+    /// Whether the decisions and answers were saved for a paused run that was not resumed since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) has_saved_decisions: bool,
     /// The pending calls of a paused run. While the run is in flight, those that started and
     /// continue from a saved state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -89,6 +92,7 @@ impl RunState {
             approved: BTreeMap::new(),
             mutating_tools: BTreeSet::new(),
             decisions: Vec::new(),
+            has_saved_decisions: false,
             pending: Vec::new(),
             session: None,
             is_end_emitted: false,
@@ -158,17 +162,32 @@ impl RunState {
 
     /// Returns whether the run waits for decisions on its calls, and for nothing else.
     pub(super) fn is_paused(&self) -> bool {
-        let Step::RunCalls(open) = self.turn.next() else { return false };
+        if self.has_saved_decisions {
+            return self.clone().into_unresumed("").is_some_and(|paused| paused.is_waiting());
+        }
         // Decisions that are stored already are applied when the run is resumed.
         let is_decided =
             !self.decisions.is_empty() || self.pending.iter().any(|it| it.is_answered());
+        self.is_at_pause() && !is_decided
+    }
+
+    /// Returns whether no call has started since the run was paused.
+    fn is_at_pause(&self) -> bool {
+        let Step::RunCalls(open) = self.turn.next() else { return false };
         let is_pending = |call: &ToolCall| self.pending.iter().any(|it| it.call.id == call.id);
-        !self.turn.has_started_calls() && !is_decided && open.iter().all(is_pending)
+        !self.turn.has_started_calls() && open.iter().all(is_pending)
     }
 
     /// Returns the run as a paused one, or `None` if it waits for more than decisions.
     pub(super) fn into_paused(self, session: &str) -> Option<Paused> {
-        if !self.is_paused() {
+        if self.is_paused() { self.into_unresumed(session) } else { None }
+    }
+
+    /// Returns the run as a paused one, also if all decisions on its calls are saved. Returns
+    /// `None` if it was resumed since.
+    pub(super) fn into_unresumed(self, session: &str) -> Option<Paused> {
+        let is_undecided = self.has_saved_decisions || self.is_paused();
+        if !is_undecided || !self.is_at_pause() {
             return None;
         }
         let Step::RunCalls(open) = self.turn.next() else { return None };
@@ -182,7 +201,7 @@ impl RunState {
             prompt_index: self.prompt_index,
             window: self.window,
             pending,
-            decisions: Vec::new(),
+            decisions: self.decisions,
             approved: self.approved,
             mutating_tools: self.mutating_tools,
             session: Some(session.to_owned()),
@@ -291,6 +310,7 @@ impl From<Paused> for RunState {
             approved,
             mutating_tools,
             decisions,
+            has_saved_decisions: false,
             pending,
             session,
             is_end_emitted: false,

@@ -3,4 +3,5 @@
 pub(crate) mod answer;
 pub(crate) mod paused;
 pub(crate) mod pending_call;
+mod saved_decisions;
 pub(crate) mod stop_reason;

@@ -32,6 +32,7 @@ impl Run {
                 self.started = Some(Instant::now());
                 self.state.is_end_emitted = false;
                 self.state.failure = None;
+                self.state.has_saved_decisions = false;
                 self.emit_started();
             }
             // The usage of the calls of a step that was dropped.

@@ -167,7 +167,7 @@ impl Session {
     }
 
     /// Acquires the session for a change without a run.
-    async fn hold_to_edit(&self) -> Result<SessionHold, SessionError> {
+    pub(super) async fn hold_to_edit(&self) -> Result<SessionHold, SessionError> {
         self.check_principal().await?;
         self.hold(self.patience()).await.map_err(|reason| match reason {
             StopReason::Session(error) => error,

@@ -138,7 +138,8 @@ impl Session {
         })
     }
 
-    /// Returns the run of the session that waits for decisions, or `None` if there is none.
+    /// Returns the run of the session that waits for decisions, or `None` if there is none. It has
+    /// the decisions that were [saved](Self::save_decisions) so far.
     ///
     /// Nothing is run, emitted or saved, so any number of processes can call this at any time.
     /// Decide on its calls, and pass it to [`resume_with`](Self::resume_with).
@@ -324,9 +325,8 @@ impl Session {
             let writer = writer.with_principal(self.principal.clone());
             return Ok((self.agent.config.first_state(prompt), writer, None));
         };
-        if state.is_paused()
-            && !self.abandons_paused
-            && let Some(paused) = state.clone().into_paused(&self.name)
+        if !self.abandons_paused
+            && let Some(paused) = state.clone().into_unresumed(&self.name)
         {
             return Err(stopped_at(StopReason::PromptRefused(Box::new(paused)), state));
         }

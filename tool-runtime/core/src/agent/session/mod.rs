@@ -1,7 +1,7 @@
 //! Sessions: named, persisted conversations.
 //!
 //! 1. `handle.rs`: a [`Session`] loads its record from the store, and starts a run from it, or
-//!    resumes one (`resume.rs`).
+//!    resumes one (`resume.rs`), with the decisions that were saved for it (`decisions.rs`).
 //! 2. Each step of the run is saved as a [`SessionWrite`]: the messages that are new or changed,
 //!    and the state.
 //! 3. `store.rs`: a [`SessionStore`] keeps the messages of a conversation in their order and,
@@ -21,6 +21,7 @@
 //! The crate `tool-conformance` tests a store against these promises.
 
 mod concurrent;
+mod decisions;
 mod edit;
 mod handle;
 mod hold;

@@ -1,5 +1,6 @@
 //! Resumes the unfinished, paused or failed run of a session.
 
+use super::decisions::merged;
 use super::handle::{not_loaded, not_started};
 use super::hold::Patience;
 use super::{Session, SessionError};
@@ -176,13 +177,15 @@ impl Session {
     /// Resumes a paused run with the decisions on its pending calls.
     ///
     /// Each pause takes one call of this method, with decisions on all pending calls or on some of
-    /// them. [`Agent::resume`](crate::Agent::resume) refuses the run, because it would resume it
-    /// outside of the session.
+    /// them. Those that were [saved](Self::save_decisions) apply as well.
+    /// [`Agent::resume`](crate::Agent::resume) refuses the run, because it would resume it outside
+    /// of the session.
     ///
     /// # Errors
     /// Returns [`StopReason::Session`] if the conversation can't be loaded, and with
     /// [`StaleDecision`](SessionError::StaleDecision) if the run was resumed with decisions before,
-    /// belongs to another session, or another prompt has abandoned it.
+    /// belongs to another session, or another prompt has abandoned it, and if another decision on a
+    /// call is saved.
     ///
     /// ```
     /// use tool_runtime::agent::session::MemorySessions;
@@ -214,19 +217,35 @@ impl Session {
         let hold = self.hold(self.patience()).await.map_err(not_started)?;
         let refused = match self.load().await.map_err(not_loaded) {
             Ok(Some((state, writer))) if state.is_paused_at(&paused) => {
-                let (state, writer) = self.resumed(state.decided(paused), writer);
-                return Ok(self.begin(state, RunSession::new(writer, None, hold)));
+                // Another process may have saved decisions meanwhile.
+                match merged(&state, &paused, &self.name) {
+                    Ok(paused) => {
+                        let (state, writer) = self.resumed(state.decided(paused), writer);
+                        return Ok(self.begin(state, RunSession::new(writer, None, hold)));
+                    }
+                    Err(reason) => {
+                        let error = self.stale(reason);
+                        stopped_at(StopReason::Session(error), paused.into())
+                    }
+                }
             }
-            Ok(loaded) => self.stale_decision(loaded.map(|(state, _)| state), paused),
+            Ok(loaded) => {
+                let error = self.stale(self.stale_reason(loaded.map(|(state, _)| state), &paused));
+                stopped_at(StopReason::Session(error), paused.into())
+            }
             Err(stopped) => stopped,
         };
         hold.release().await;
         Err(refused)
     }
 
+    pub(super) fn stale(&self, reason: String) -> SessionError {
+        SessionError::StaleDecision { session: self.name.clone(), reason }
+    }
+
     /// Returns why the session does not wait for these decisions.
-    fn stale_decision(&self, stored: Option<RunState>, paused: Paused) -> Stopped {
-        let reason = match (&paused.session, stored) {
+    pub(super) fn stale_reason(&self, stored: Option<RunState>, paused: &Paused) -> String {
+        match (&paused.session, stored) {
             (Some(other), _) if *other != self.name => {
                 format!("the run belongs to the session `{other}`")
             }
@@ -234,8 +253,6 @@ impl Session {
                 "the run was resumed before; `resume` continues what is left of it".into()
             }
             _ => "the conversation has continued without the run".to_owned(),
-        };
-        let error = SessionError::StaleDecision { session: self.name.clone(), reason };
-        stopped_at(StopReason::Session(error), paused.into())
+        }
     }
 }

@@ -90,6 +90,11 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             json!({"session": "s", "error": "e"}),
         ),
         (
+            RunEvent::InboxFailed { session: "s".into(), error: "e".into() }.into(),
+            "run.inbox_failed",
+            json!({"session": "s", "error": "e"}),
+        ),
+        (
             RunEvent::MessageAdded {
                 source: MessageSource::User,
                 source_name: None,

@@ -30,7 +30,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
         "agent",
         &[
             "guard", "span", "errors", "dispatch", "registry", "models", "drivers", "tool",
-            "event", "secret", "message", "schema", "json",
+            "records", "event", "secret", "message", "schema", "json",
         ],
     ),
 ];

@@ -56,6 +56,7 @@ fn kinds(text: &str) -> Vec<EventKind> {
         RunEvent::StateEvicted.into(),
         RunEvent::LeaseRenewalFailed { session: text(), error: text() }.into(),
         RunEvent::LeaseReleaseFailed { session: text(), error: text() }.into(),
+        RunEvent::InboxFailed { session: text(), error: text() }.into(),
         ModelEvent::Requested { message: Some(text().into()) }.into(),
         ModelEvent::Replied {
             message: None,

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::hook::{ReplyChanges, reply_changes};
 use super::window::Window;
-use super::{AnswerValidator, Limits, ModelHook, Prompt, RunState, Steering};
+use super::{AnswerValidator, Inbox, Limits, ModelHook, Prompt, RunState, Steering};
 use crate::dispatch::{Dispatch, Dispatcher};
 use crate::drivers::{Driver, Native};
 use crate::guard::catch_panic;
@@ -38,6 +38,7 @@ pub(super) struct AgentConfig {
     pub(super) answer_validators: Vec<Arc<dyn AnswerValidator>>,
     pub(super) window: Option<Window>,
     pub(super) steering: Option<Steering>,
+    pub(super) inbox: Option<Inbox>,
     pub(super) limits: Limits,
     pub(super) run_timeout: Option<Duration>,
     pub(super) max_answer_attempts: u32,
@@ -64,6 +65,7 @@ impl AgentConfig {
             answer_validators: Vec::new(),
             window: None,
             steering: None,
+            inbox: None,
             limits: Limits::default(),
             run_timeout: None,
             max_answer_attempts: DEFAULT_ANSWER_ATTEMPTS,

@@ -54,7 +54,7 @@ pub use outcome::pending_call::{PendingCall, PendingCallError};
 pub use request::prompt::Prompt;
 pub use run::{CompletedStep, Run};
 pub use state::RunState;
-pub use steering::{Steering, SteeringError};
+pub use steering::{Inbox, Steering, SteeringError};
 pub use stream::{RunStream, StreamItem};
 pub use subagent::SubAgent;
 pub use turn::{TransitionError, Turn};

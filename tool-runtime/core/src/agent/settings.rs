@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::config::AgentConfig;
 use super::window::Window;
-use super::{Agent, AnswerValidator, Limits, ModelHook, Steering};
+use super::{Agent, AnswerValidator, Inbox, Limits, ModelHook, Steering};
 use crate::dispatch::{Dispatch, Dispatcher, Policy};
 use crate::drivers::Driver;
 use crate::event::{Event, Observer, ToolExecution};
@@ -106,6 +106,17 @@ impl Agent {
     pub fn steering(mut self, steering: &Steering) -> Self {
         self.config_mut().steering = Some(steering.clone());
         self.extension(steering.clone())
+    }
+
+    /// Sets the inbox, in which other processes put messages for the sessions that this agent runs.
+    ///
+    /// Each step of a run in a session reads it. Runs without a session have none. If the store
+    /// can't be reached, the run continues without its messages, and emits
+    /// [`RunEvent::InboxFailed`](crate::event::RunEvent::InboxFailed).
+    #[must_use]
+    pub fn inbox(mut self, inbox: &Inbox) -> Self {
+        self.config_mut().inbox = Some(inbox.clone());
+        self
     }
 
     /// Sets the policy: permissions, approvals, limits, retries, breakers, interceptors and

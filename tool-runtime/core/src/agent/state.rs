@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::session::SessionStatus;
+use super::steering::DeliveredKeys;
 use super::window::WindowState;
 use super::{Limits, Outcome, Paused, PendingCall, Step, Turn};
 use crate::event::RunId;
@@ -55,6 +56,9 @@ pub struct RunState {
     /// The tools that ran and may have had effects.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) mutating_tools: BTreeSet<String>,
+    /// The keys of the messages that the run, or an earlier one of its session, has received.
+    #[serde(default, skip_serializing_if = "DeliveredKeys::is_empty")]
+    pub(super) delivered: DeliveredKeys,
     /// The decisions on pending calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) decisions: Vec<Decision>,
@@ -91,6 +95,7 @@ impl RunState {
             window: WindowState::default(),
             approved: BTreeMap::new(),
             mutating_tools: BTreeSet::new(),
+            delivered: DeliveredKeys::default(),
             decisions: Vec::new(),
             has_saved_decisions: false,
             pending: Vec::new(),
@@ -108,19 +113,20 @@ impl RunState {
     /// Returns the state with the decisions of a paused run. The paused run may have loaded more or
     /// fewer of the messages, so its transcript and the indices into it are not used.
     pub(super) fn decided(self, paused: Paused) -> Self {
-        let Self { turn, window, prompt_index, .. } = self;
-        Self { turn, window, prompt_index, ..paused.into() }
+        let Self { turn, window, prompt_index, delivered, .. } = self;
+        Self { turn, window, prompt_index, delivered, ..paused.into() }
     }
 
     /// Returns the state of the conversation up to its first `count` messages, without a run that
     /// could be abandoned.
     pub(super) fn truncated(self, count: usize) -> Self {
-        let Self { turn, window, metadata, .. } = self;
+        let Self { turn, window, metadata, delivered, .. } = self;
         let (_, offered) = turn.into_parts();
         Self {
             metadata,
             prompt_index: count.saturating_sub(1),
             window: window.truncated(count),
+            delivered,
             is_end_emitted: true,
             ..Self::new(Turn::new(Vec::new(), 0).with_offered_tools(offered))
         }
@@ -204,6 +210,7 @@ impl RunState {
             decisions: self.decisions,
             approved: self.approved,
             mutating_tools: self.mutating_tools,
+            delivered: self.delivered,
             session: Some(session.to_owned()),
         })
     }
@@ -272,6 +279,12 @@ impl RunState {
         self
     }
 
+    /// Returns the state with the keys of the messages that the session has received.
+    pub(super) fn with_delivered(mut self, delivered: DeliveredKeys) -> Self {
+        self.delivered = delivered;
+        self
+    }
+
     /// Returns the state with the window of the run before it.
     pub(super) fn with_window(mut self, window: WindowState) -> Self {
         self.window = window;
@@ -297,6 +310,7 @@ impl From<Paused> for RunState {
             pending,
             decisions,
             mutating_tools,
+            delivered,
             session,
             approved: _,
         } = paused;
@@ -309,6 +323,7 @@ impl From<Paused> for RunState {
             window,
             approved,
             mutating_tools,
+            delivered,
             decisions,
             has_saved_decisions: false,
             pending,

@@ -1,7 +1,8 @@
 //! Steering: messages for runs that are already in progress.
 //!
-//! `queue.rs` holds the messages of one address and bounds them; `untrusted.rs` marks text from
-//! outside.
+//! `queue.rs` holds the messages of one address and bounds them; `trusted_text.rs` leaves out text
+//! from outside; `inbox.rs` keeps messages in a store, for the process that runs their session;
+//! `delivered_keys.rs` remembers which were delivered.
 //!
 //! # Invariants
 //! - The queue of an address is bounded in number and bytes, and so is the number of queues.
@@ -10,6 +11,8 @@
 //! - A message from an untrusted source never causes a model request.
 //! - A run that has ended or was dropped never makes a push fail.
 
+mod delivered_keys;
+mod inbox;
 mod queue;
 mod run_in_progress;
 mod trusted_text;
@@ -20,6 +23,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::event::{MessageSource, RunEvent, RunId};
 use crate::message::{ContentPart, Untrusted, escape_template_tokens};
+pub(crate) use delivered_keys::DeliveredKeys;
+pub use inbox::Inbox;
+pub(super) use inbox::{InboxMessage, InboxMessages};
 pub(super) use queue::QueuedMessage;
 use queue::{Bounds, Queue};
 pub(super) use run_in_progress::RunInProgress;
@@ -259,11 +265,57 @@ impl Steering {
     /// message alone exceeds the queue, or if messages of the user wait for 1,000 other sessions
     /// and runs in progress. Untrusted messages are dropped first, to make room.
     pub fn push(&self, text: impl Into<String>) -> Result<(), SteeringError> {
+        self.push_trusted(None, text.into())
+    }
+
+    /// Pushes a text with the authority of a user message, unless a message with this key waits or
+    /// was delivered.
+    ///
+    /// A sender that does not know whether its message has arrived, such as a queue that delivers
+    /// at least once, can push it again. A run saves the keys of the messages that it has received
+    /// with its state, so that this also holds after it was resumed, in this or in another process.
+    /// A session remembers the last 100 keys, over all of its runs; a run without a session
+    /// remembers those of its own messages. To send a message to a session that another process
+    /// runs, use an [`Inbox`].
+    ///
+    /// # Errors
+    /// Returns the errors of [`push`](Self::push). The key counts towards the size of the message.
+    ///
+    /// ```
+    /// use tool_runtime::agent::Steering;
+    /// use tool_runtime::agent::session::MemorySessions;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let replies = ["Bergen is cold.", "Oslo is warm."].map(ChatReply::text);
+    /// # let model = ScriptedModel::new(replies);
+    /// let steering = Steering::new();
+    /// let agent = Agent::new(model, Tools::new()).steering(&steering);
+    /// let session = agent.session(MemorySessions::new(), "ada");
+    /// steering.for_session("ada").push_once("mail-7", "I meant Bergen.")?;
+    /// session.run("How is Oslo?").await?;
+    ///
+    /// // It was delivered, so it is not delivered again.
+    /// steering.for_session("ada").push_once("mail-7", "I meant Bergen.")?;
+    /// session.run("And now Oslo?").await?;
+    /// assert_eq!(session.messages().await?.len(), 4);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn push_once(
+        &self,
+        key: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Result<(), SteeringError> {
+        self.push_trusted(Some(key.into()), text.into())
+    }
+
+    fn push_trusted(&self, key: Option<String>, text: String) -> Result<(), SteeringError> {
         let mut queues = self.lock();
         let Bounds { max_messages, max_bytes } = queues.bounds;
-        let text = text.into();
-        let message_bytes = text.len();
-        if queues.push(&self.address, None, text) {
+        let message_bytes = text.len() + key.as_ref().map_or(0, String::len);
+        if queues.push(&self.address, None, key, text) {
             Ok(())
         } else {
             Err(SteeringError { message_bytes, max_messages, max_bytes })
@@ -288,7 +340,7 @@ impl Steering {
             }
         };
         let source = escape(source).chars().take(Untrusted::MAX_SOURCE_CHARS).collect();
-        self.lock().push(&self.address, Some(source), escape(text).into_owned());
+        self.lock().push(&self.address, Some(source), None, escape(text).into_owned());
     }
 
     /// Returns the number of messages of this address that are waiting to be delivered.
@@ -349,8 +401,18 @@ impl Steering {
 
 impl Queues {
     /// Returns whether there was room for the message.
-    fn push(&mut self, address: &Address, source: Option<String>, text: String) -> bool {
-        let message = QueuedMessage { number: self.count, source, text };
+    fn push(
+        &mut self,
+        address: &Address,
+        source: Option<String>,
+        key: Option<String>,
+        text: String,
+    ) -> bool {
+        let waiting = self.by_address.get(address);
+        if key.as_ref().zip(waiting).is_some_and(|(key, queue)| queue.contains(key)) {
+            return true;
+        }
+        let message = QueuedMessage { number: self.count, source, key, text };
         self.count += 1;
         if !self.by_address.contains_key(address)
             && self.by_address.len() >= MAX_QUEUES

@@ -40,9 +40,9 @@ impl RunEvent {
             Self::MessageAdded { text, .. } => text.clone(),
             Self::RuleUnmatched(rule) => rule.to_string(),
             Self::StateEvicted => String::new(),
-            Self::LeaseRenewalFailed { error, .. } | Self::LeaseReleaseFailed { error, .. } => {
-                error.clone()
-            }
+            Self::LeaseRenewalFailed { error, .. }
+            | Self::LeaseReleaseFailed { error, .. }
+            | Self::InboxFailed { error, .. } => error.clone(),
             Self::Finished { error: Some(error), .. } => error.clone(),
             Self::Finished { duration, .. } => format!("after {duration:.1?}"),
         }

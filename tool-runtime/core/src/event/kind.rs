@@ -98,6 +98,7 @@ impl Event {
             EventKind::Run(RunEvent::StateEvicted) => "run.state_evicted",
             EventKind::Run(RunEvent::LeaseRenewalFailed { .. }) => "run.lease_renewal_failed",
             EventKind::Run(RunEvent::LeaseReleaseFailed { .. }) => "run.lease_release_failed",
+            EventKind::Run(RunEvent::InboxFailed { .. }) => "run.inbox_failed",
             EventKind::Run(RunEvent::Finished { .. }) => "run.finished",
             EventKind::Model(ModelEvent::Requested { .. }) => "model.requested",
             EventKind::Model(ModelEvent::Replied { .. }) => "model.replied",

@@ -20,7 +20,8 @@ impl Redactor {
             EventKind::Log(LogEvent::Dropped { .. }) | EventKind::Run(RunEvent::StateEvicted) => {}
             EventKind::Run(
                 RunEvent::LeaseRenewalFailed { session, error }
-                | RunEvent::LeaseReleaseFailed { session, error },
+                | RunEvent::LeaseReleaseFailed { session, error }
+                | RunEvent::InboxFailed { session, error },
             ) => {
                 self.redact(session);
                 self.redact(error);

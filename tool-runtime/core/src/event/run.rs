@@ -102,6 +102,16 @@ pub enum RunEvent {
         /// The error of the store, for operators.
         error: String,
     },
+    /// The store of an [inbox](crate::Agent::inbox) failed, or has a message that can't be read.
+    /// The run continues, and reads the inbox again at its next step. Only the first of several
+    /// consecutive failures is emitted.
+    #[serde(rename = "run.inbox_failed")]
+    InboxFailed {
+        /// The name of the session.
+        session: String,
+        /// The error of the store, for operators.
+        error: String,
+    },
     /// The run ended, or paused until a decision arrives.
     #[serde(rename = "run.finished")]
     Finished {

@@ -85,7 +85,8 @@ impl Screen {
             }
             EventKind::Run(
                 RunEvent::LeaseRenewalFailed { session, error }
-                | RunEvent::LeaseReleaseFailed { session, error },
+                | RunEvent::LeaseReleaseFailed { session, error }
+                | RunEvent::InboxFailed { session, error },
             ) => {
                 let columns = ["session".into(), excerpt(session), excerpt(error)];
                 vec![line(Sign::Failed, join_columns(columns))]

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::agent::Turn;
 use crate::agent::outcome::pending_call::{PendingCall, PendingCallError, ToolState};
 use crate::agent::state::is_zero;
+use crate::agent::steering::DeliveredKeys;
 use crate::agent::window::WindowState;
 use crate::event::RunId;
 use crate::message::CallId;
@@ -112,6 +113,9 @@ pub struct Paused {
     /// The tools that ran and may have had effects.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) mutating_tools: BTreeSet<String>,
+    /// The keys of the messages that the run has received.
+    #[serde(default, skip_serializing_if = "DeliveredKeys::is_empty")]
+    pub(crate) delivered: DeliveredKeys,
     /// The session to which the run belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,

@@ -147,6 +147,7 @@ impl Run {
             decisions: Vec::new(),
             approved: self.dispatcher.approved_tools(self.state.run),
             mutating_tools: self.state.mutating_tools.clone(),
+            delivered: self.state.delivered.clone(),
             session: self.session.name(),
         });
         self.state.pending.clone_from(&paused.pending);

@@ -22,6 +22,7 @@ mod abandoned;
 mod calls;
 mod early_results;
 mod events;
+mod inbox;
 mod remote;
 mod reply_deltas;
 mod request;

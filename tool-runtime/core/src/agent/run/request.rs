@@ -14,7 +14,7 @@ use crate::agent::request::budget::RequestBudget;
 use crate::agent::request::exchange::{ModelExchange, ReplySink, prepare_request};
 use crate::agent::request::selection::{request_options, select_tools};
 use crate::agent::state::RunState;
-use crate::agent::steering::RunInProgress;
+use crate::agent::steering::{InboxMessage, RunInProgress};
 use crate::event::{ModelEvent, ToolEvent, micros};
 use crate::guard::{catch_panic, drop_guarded, error_text};
 use crate::message::{ToolCall, Usage};
@@ -35,6 +35,10 @@ pub(in crate::agent) struct RequestState {
     pub(super) offered: Option<Snapshot>,
     /// Whether the last step delivered messages, so that the next one requests a reply.
     pub(super) follows_steering: bool,
+    /// The messages from the store that the next step delivers.
+    pub(super) inbox: Vec<InboxMessage>,
+    /// Whether the inbox could not be read the last time.
+    pub(super) has_inbox_failed: bool,
     /// Keeps the messages for this run in the queue of the agent.
     pub(super) _in_progress: Option<RunInProgress>,
 }

@@ -51,6 +51,7 @@ impl Run {
                     self.save().await?;
                 }
                 self.emit_abandoned();
+                self.read_inbox().await;
                 let step = self.step().await;
                 self.record_active_time();
                 // A paused run was saved as it paused. A run that finds its answer has nothing new
@@ -187,16 +188,25 @@ impl Run {
     /// Returns whether messages of the steering handle are due, and the model may be asked once
     /// more. If it may not, an answer stays the answer.
     pub(in crate::agent) fn is_steered(&self) -> bool {
-        let Some(steering) = &self.agent.steering else { return false };
         let has_answered = self.state.turn.next() == Step::Done(Outcome::Answered);
         let session = self.session.name();
-        steering.is_due(self.state.run, session.as_deref(), has_answered)
-            && self.state.turn.can_request()
+        let is_due = self.agent.steering.as_ref().is_some_and(|steering| {
+            steering.is_due(self.state.run, session.as_deref(), has_answered)
+        });
+        (is_due || !self.requests.inbox.is_empty()) && self.state.turn.can_request()
     }
 
-    fn take_steering_messages(&self) -> Vec<steering::QueuedMessage> {
-        let Some(steering) = &self.agent.steering else { return Vec::new() };
-        steering.drain(self.state.run, self.session.name().as_deref())
+    /// Takes the messages that were not delivered before. Their keys are saved with them.
+    fn take_steering_messages(&mut self) -> Vec<steering::QueuedMessage> {
+        let inbox = std::mem::take(&mut self.requests.inbox).into_iter();
+        let mut messages: Vec<_> =
+            inbox.map(|it| steering::QueuedMessage::from_inbox(it.key, it.text)).collect();
+        if let Some(steering) = &self.agent.steering {
+            messages.extend(steering.drain(self.state.run, self.session.name().as_deref()));
+        }
+        let delivered = &mut self.state.delivered;
+        messages.retain(|message| message.key.as_ref().is_none_or(|key| delivered.insert(key)));
+        messages
     }
 
     /// Returns the token that stops the run.

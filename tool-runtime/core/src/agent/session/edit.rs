@@ -102,7 +102,8 @@ impl Session {
 
     /// Renames the session, and returns the session of the new name.
     ///
-    /// This handle keeps the old name. A prompt to it, or one that is queued under the old name,
+    /// Messages that wait in an [inbox](crate::Agent::inbox) stay under the old name. This handle
+    /// keeps the old name. A prompt to it, or one that is queued under the old name,
     /// begins a new conversation of that name: continue with the session that is returned.
     ///
     /// # Errors
@@ -135,7 +136,8 @@ impl Session {
         renamed.map(|()| Self { name, ..self.clone() })
     }
 
-    /// Deletes the session and its messages. Succeeds even if the session does not exist.
+    /// Deletes the session, its messages, and those that wait for it in the
+    /// [inbox](crate::Agent::inbox) of the agent. Succeeds even if the session does not exist.
     ///
     /// A prompt to the session begins a new conversation of its name.
     ///
@@ -161,7 +163,10 @@ impl Session {
     pub async fn delete(&self) -> Result<(), SessionError> {
         let hold = self.hold_to_edit().await?;
         let (store, session, epoch) = (self.store.as_ref(), self.name.as_str(), hold.epoch());
-        let deleted = CatchPanic::new(|| store.delete(session, epoch), store_panicked).await;
+        let mut deleted = CatchPanic::new(|| store.delete(session, epoch), store_panicked).await;
+        if let (Ok(()), Some(inbox)) = (&deleted, &self.agent.config.inbox) {
+            deleted = inbox.clear(session).await.map_err(SessionError::unavailable);
+        }
         hold.release().await;
         deleted
     }

@@ -333,13 +333,14 @@ impl Session {
         let stored = state.turn.shared_transcript();
         let (mut state, mut writer) = self.resumed(state, writer);
         let abandoned = AbandonedRun::take_from(&mut state, &self.agent.config);
-        let RunState { turn, window, .. } = state;
+        let RunState { turn, window, delivered, .. } = state;
         let (before, offered) = turn.into_parts();
         let metadata = prompt.take_metadata();
         let turn = prompt.append_to(before, offered).into_turn(None);
         let turn = turn.with_limits(self.agent.config.limits.clone());
         writer.rewrite_from(turn.common_prefix_len(&stored));
-        Ok((RunState::new(turn).with_window(window).with_metadata(metadata), writer, abandoned))
+        let state = RunState::new(turn).with_window(window).with_delivered(delivered);
+        Ok((state.with_metadata(metadata), writer, abandoned))
     }
 
     /// Returns the state to resume. Messages that were repaired are saved with the next write.

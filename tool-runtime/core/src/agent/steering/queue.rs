@@ -25,6 +25,8 @@ pub(in crate::agent) struct QueuedMessage {
     pub(super) number: u64,
     /// The source of an untrusted text; `None` for a text of the user.
     pub(super) source: Option<String>,
+    /// The key of a message that is delivered once.
+    pub(in crate::agent) key: Option<String>,
     pub(super) text: String,
 }
 
@@ -38,7 +40,12 @@ impl QueuedMessage {
             1 => "1 message was dropped: too many were waiting.".to_owned(),
             count => format!("{count} messages were dropped: too many were waiting."),
         };
-        Self { number: 0, source: Some(NOTE_SOURCE.to_owned()), text }
+        Self { number: 0, source: Some(NOTE_SOURCE.to_owned()), key: None, text }
+    }
+
+    /// Creates a message of the user from the store.
+    pub(in crate::agent) fn from_inbox(key: String, text: String) -> Self {
+        Self { number: 0, source: None, key: Some(key), text }
     }
 
     fn is_trusted(&self) -> bool {
@@ -46,7 +53,8 @@ impl QueuedMessage {
     }
 
     fn bytes(&self) -> usize {
-        self.text.len() + self.source.as_ref().map_or(0, String::len)
+        let optional = [&self.source, &self.key];
+        self.text.len() + optional.into_iter().flatten().map(String::len).sum::<usize>()
     }
 }
 
@@ -84,6 +92,11 @@ impl Queue {
         }
         self.messages.push_back(message);
         true
+    }
+
+    /// Returns whether a message with this key waits.
+    pub(super) fn contains(&self, key: &str) -> bool {
+        self.messages.iter().any(|message| message.key.as_deref() == Some(key))
     }
 
     pub(super) fn len(&self) -> usize {

@@ -65,7 +65,7 @@ impl ChatModel for Picky {
 
 fn lines(agent: &Agent) -> Vec<String> {
     match agent.check() {
-        Ok(()) => Vec::new(),
+        Ok(_) => Vec::new(),
         Err(error) => {
             let text = error.to_string();
             assert_eq!(text.lines().count(), error.problems().len(), "{text}");

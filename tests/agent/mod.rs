@@ -1,6 +1,7 @@
 //! Agents: their runs, turns, sessions and sub-agents.
 
 mod check;
+mod check_notices;
 mod exchange;
 mod faults;
 mod run;

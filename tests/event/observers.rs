@@ -7,7 +7,9 @@ use tool_runtime::event::{
     Background, Channel, EventKind, JsonLines, LogEvent, Observer, Origin, Progress, Recorder,
     RunEvent, ToolEvent,
 };
-use tool_runtime::{Agent, Answer, ChatReply, Event, ScriptedModel, ToolContext, tool, tools};
+use tool_runtime::{
+    Agent, Answer, ChatReply, Delta, Event, ScriptedModel, ToolContext, tool, tools,
+};
 
 /// Tells the time.
 #[tool(effect = "read")]
@@ -333,4 +335,91 @@ async fn abandoned_call_emits_its_end() {
         );
         assert!(executions.iter().all(|execution| execution.failed_with("TOOL_INDETERMINATE")));
     }
+}
+
+/// Records events and pieces of replies in the order in which they arrive.
+#[derive(Clone, Default)]
+struct Arrivals(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Arrivals {
+    fn observe(&self, event: &Event) {
+        let arrival = match lost(event) {
+            Some(count) => format!("lost {count}"),
+            None => event.name().to_owned(),
+        };
+        self.0.lock().unwrap().push(arrival);
+    }
+
+    fn receives_deltas(&self) -> bool {
+        true
+    }
+
+    fn observe_delta(&self, _: &Origin, delta: Delta<'_>) {
+        let arrival = match delta {
+            Delta::Text(text) => format!("text {text}"),
+            Delta::Call { name, .. } => format!("call {name}"),
+            Delta::Arguments { text, .. } => format!("arguments {text}"),
+            other => format!("{other:?}"),
+        };
+        self.0.lock().unwrap().push(arrival);
+    }
+}
+
+#[tokio::test]
+async fn background_observer_receives_pieces_between_the_events_around_them() {
+    let arrivals = Arrivals::default();
+    let background = Background::new(arrivals.clone()).unwrap();
+    run(background.clone()).await;
+    background.flush().unwrap();
+    let direct = Arrivals::default();
+    run(direct.clone()).await;
+    let entries = arrivals.0.lock().unwrap();
+    assert_eq!(*entries, *direct.0.lock().unwrap());
+    let piece = entries.iter().position(|arrival| arrival == "text Noon.").unwrap();
+    assert_eq!(
+        (entries[piece - 1].as_str(), entries[piece + 1].as_str()),
+        ("model.requested", "model.replied")
+    );
+    // An observer that needs no pieces causes no streaming.
+    assert!(!Background::new(|_: &Event| {}).unwrap().receives_deltas());
+}
+
+#[test]
+fn background_observer_receives_the_number_of_dropped_pieces() {
+    let (blocked, release) = channel::<()>();
+    let arrivals = Arrivals::default();
+    struct Waits(Arrivals, Mutex<Receiver<()>>);
+    impl Observer for Waits {
+        fn observe(&self, event: &Event) {
+            let _ = self.1.lock().unwrap().recv();
+            self.0.observe(event);
+        }
+        fn receives_deltas(&self) -> bool {
+            true
+        }
+        fn observe_delta(&self, origin: &Origin, delta: Delta<'_>) {
+            self.0.observe_delta(origin, delta);
+        }
+    }
+    let waits = Waits(arrivals.clone(), Mutex::new(release));
+    let background = Background::with_capacity(2, waits).unwrap();
+    background.observe(&numbered(1));
+    let origin = Origin::new(1.into(), 1);
+    let mut pushed = 0;
+    // The thread waits in the first event, so the queue fills up.
+    while pushed < 1_000 {
+        background.observe_delta(&origin, Delta::Text(&pushed.to_string()));
+        pushed += 1;
+    }
+    drop(blocked);
+    background.flush().unwrap();
+    let entries = arrivals.0.lock().unwrap().clone();
+    let texts = entries.iter().filter(|arrival| arrival.starts_with("text ")).count();
+    let lost: usize = entries
+        .iter()
+        .filter_map(|arrival| arrival.strip_prefix("lost "))
+        .map(|count| count.parse::<usize>().unwrap())
+        .sum();
+    assert!((1..=2).contains(&texts), "{entries:?}");
+    assert_eq!(texts + lost, pushed, "{entries:?}");
 }

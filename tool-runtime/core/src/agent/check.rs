@@ -54,6 +54,11 @@ impl Agent {
     /// tool [requires](crate::ToolContext::require) from its context without a declaration is not
     /// seen.
     ///
+    /// If there is no problem, it returns notices about settings that have an effect which is easy
+    /// to miss: [hooks](crate::agent::ModelHook::reply_changes) and
+    /// [validators](crate::agent::AnswerValidator::holds_back_answers) under which nothing of a
+    /// reply is streamed until it is complete. Log them.
+    ///
     /// # Errors
     /// Returns a [`CheckError`] with every problem.
     ///
@@ -76,7 +81,7 @@ impl Agent {
     /// agent.extension(Database).check()?;
     /// # Ok::<(), tool_runtime::agent::CheckError>(())
     /// ```
-    pub fn check(&self) -> Result<(), CheckError> {
+    pub fn check(&self) -> Result<Vec<CheckNotice>, CheckError> {
         let config = &self.config;
         let mut problems = Vec::new();
         if let Err(error) = config.model.check() {
@@ -101,8 +106,16 @@ impl Agent {
                 }
             }
         }
-        if problems.is_empty() { Ok(()) } else { Err(CheckError { problems }) }
+        if problems.is_empty() { Ok(notices(config)) } else { Err(CheckError { problems }) }
     }
+}
+
+fn notices(config: &AgentConfig) -> Vec<CheckNotice> {
+    let hooks = config.holding_hooks().map(|hook| CheckNotice::HookHoldsBackReplies { hook });
+    let validators = config
+        .holding_validators()
+        .map(|validator| CheckNotice::ValidatorHoldsBackAnswers { validator });
+    hooks.chain(validators).collect()
 }
 
 fn check_extensions(
@@ -300,4 +313,57 @@ pub enum CheckProblem {
         /// The path of the Rust type.
         extension: &'static str,
     },
+}
+
+/// A setting of an agent whose effect is easy to miss, one line when printed.
+///
+/// [`Agent::check`] returns it. The agent runs as it is set.
+///
+/// ```
+/// use tool_runtime::agent::ModelHook;
+/// use tool_runtime::{Agent, ScriptedModel, Tools, async_trait};
+///
+/// struct Audit;
+///
+/// #[async_trait]
+/// impl ModelHook for Audit {}
+///
+/// let agent = Agent::new(ScriptedModel::default(), Tools::new()).model_hook(Audit);
+/// for notice in agent.check()? {
+///     assert!(notice.to_string().contains("Audit` holds back each reply"));
+/// }
+/// # Ok::<(), tool_runtime::agent::CheckError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CheckNotice {
+    /// A hook may replace whole replies, so nothing of a reply is streamed until it is complete.
+    HookHoldsBackReplies {
+        /// The path of the Rust type.
+        hook: &'static str,
+    },
+    /// A validator sees an answer before it is streamed.
+    ValidatorHoldsBackAnswers {
+        /// The path of the Rust type.
+        validator: &'static str,
+    },
+}
+
+impl fmt::Display for CheckNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HookHoldsBackReplies { hook } => write!(
+                f,
+                "model hook `{hook}` holds back each reply until it is complete, so streams are \
+                 silent until then; if it changes no reply, or changes it in pieces, return that \
+                 from `ModelHook::reply_changes`"
+            ),
+            Self::ValidatorHoldsBackAnswers { validator } => write!(
+                f,
+                "answer validator `{validator}` holds back each answer until it is accepted, so \
+                 streams are silent until then; if rejected answers may be shown, return false \
+                 from `AnswerValidator::holds_back_answers`"
+            ),
+        }
+    }
 }

@@ -35,7 +35,11 @@ pub(super) struct AgentConfig {
     pub(super) options: ChatOptions,
     pub(super) driver: Arc<dyn Driver>,
     pub(super) hooks: Vec<Arc<dyn ModelHook>>,
+    /// The types of the hooks, for the startup check.
+    pub(super) hook_types: Vec<&'static str>,
     pub(super) answer_validators: Vec<Arc<dyn AnswerValidator>>,
+    /// The types of the validators, for the startup check.
+    pub(super) validator_types: Vec<&'static str>,
     pub(super) window: Option<Window>,
     pub(super) steering: Option<Steering>,
     pub(super) inbox: Option<Inbox>,
@@ -62,7 +66,9 @@ impl AgentConfig {
             options: ChatOptions::default(),
             driver: Arc::new(Native),
             hooks: Vec::new(),
+            hook_types: Vec::new(),
             answer_validators: Vec::new(),
+            validator_types: Vec::new(),
             window: None,
             steering: None,
             inbox: None,
@@ -82,11 +88,23 @@ impl AgentConfig {
     /// Whether replies are not streamed before the hooks, or the validators of the answer, have
     /// seen them.
     pub(super) fn holds_back_replies(&self) -> bool {
-        self.hooks.iter().any(|hook| reply_changes(hook.as_ref()) == ReplyChanges::Whole)
-            || self
-                .answer_validators
-                .iter()
-                .any(|validator| catch_panic(|| validator.holds_back_answers()).unwrap_or(true))
+        self.holding_hooks().next().is_some() || self.holding_validators().next().is_some()
+    }
+
+    /// Returns the types of the hooks that hold back all replies until they are complete.
+    pub(super) fn holding_hooks(&self) -> impl Iterator<Item = &'static str> {
+        let hooks = self.hooks.iter().zip(&self.hook_types);
+        hooks
+            .filter(|(hook, _)| reply_changes(hook.as_ref()) == ReplyChanges::Whole)
+            .map(|(_, hook_type)| *hook_type)
+    }
+
+    /// Returns the types of the validators that hold back answers until they are accepted.
+    pub(super) fn holding_validators(&self) -> impl Iterator<Item = &'static str> {
+        let validators = self.answer_validators.iter().zip(&self.validator_types);
+        validators
+            .filter(|(validator, _)| catch_panic(|| validator.holds_back_answers()).unwrap_or(true))
+            .map(|(_, validator_type)| *validator_type)
     }
 
     /// Returns whether the agent has tools. Tools that can't be registered count: the run reports

@@ -42,7 +42,7 @@ mod subagent;
 pub(crate) mod turn;
 pub mod window;
 
-pub use check::{CheckError, CheckProblem};
+pub use check::{CheckError, CheckNotice, CheckProblem};
 pub use extract::answer_validator::AnswerValidator;
 pub use extract::{Extract, Extracted};
 pub(crate) use handle::Agent;

@@ -1,5 +1,6 @@
 //! The settings of an agent.
 
+use std::any::type_name;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,10 +69,14 @@ impl Agent {
     }
 
     /// Adds a hook that runs before and after each model request. Hooks run in the order in which
-    /// they were added before a request, and in the reverse order after it.
+    /// they were added before a request, and in the reverse order after it. By default, a hook
+    /// holds back each streamed reply until it has seen it: [`check`](Self::check) names those that
+    /// do.
     #[must_use]
-    pub fn model_hook(mut self, hook: impl ModelHook + 'static) -> Self {
-        self.config_mut().hooks.push(Arc::new(hook));
+    pub fn model_hook<H: ModelHook + 'static>(mut self, hook: H) -> Self {
+        let config = self.config_mut();
+        config.hooks.push(Arc::new(hook));
+        config.hook_types.push(type_name::<H>());
         self
     }
 
@@ -83,8 +88,10 @@ impl Agent {
     #[must_use]
     #[doc(alias = "guardrail")]
     #[doc(alias = "output_validator")]
-    pub fn answer_validator(mut self, validator: impl AnswerValidator + 'static) -> Self {
-        self.config_mut().answer_validators.push(Arc::new(validator));
+    pub fn answer_validator<V: AnswerValidator + 'static>(mut self, validator: V) -> Self {
+        let config = self.config_mut();
+        config.answer_validators.push(Arc::new(validator));
+        config.validator_types.push(type_name::<V>());
         self
     }
 

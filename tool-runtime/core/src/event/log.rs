@@ -25,10 +25,11 @@ use super::{Event, Origin};
 #[serde(tag = "event")]
 #[non_exhaustive]
 pub enum LogEvent {
-    /// Events were dropped: they were emitted faster than they were read, or could not be written.
+    /// Events, or pieces of replies, were dropped: they were emitted faster than they were read, or
+    /// could not be written.
     #[serde(rename = "log.dropped")]
     Dropped {
-        /// The number of dropped events.
+        /// The number of dropped events and pieces.
         count: u64,
     },
 }

@@ -61,6 +61,9 @@ pub enum RuleSetting {
     Preference,
     /// A name in a [view](crate::Registry::without) of the registry.
     View,
+    /// A name in the settings of a provider, such as the trust in a tool of an MCP server, which
+    /// the provider has [reported](crate::Registry::report_unmatched_settings).
+    ProviderSetting,
 }
 
 /// The kind of thing that a rule is for.
@@ -92,6 +95,7 @@ impl fmt::Display for RuleSetting {
             Self::Breaker => "circuit breaker",
             Self::Preference => "preference",
             Self::View => "view",
+            Self::ProviderSetting => "provider setting",
         })
     }
 }

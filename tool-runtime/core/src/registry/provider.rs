@@ -1,8 +1,9 @@
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::{Entry, Registry, RegistryError};
 use crate::tool::Tool;
+use crate::tool::definition::full_name::SEPARATOR;
 
 impl Registry {
     /// Adds a tool under a provider. It replaces the provider's tool of the same name, which is
@@ -79,9 +80,51 @@ impl Registry {
         self.change(|contents| {
             let (mut next, removed) = contents.remove(&entries);
             next.announce(provider, None);
+            next.set_unmatched_settings(provider, BTreeSet::new());
             (next, removed)
         })
         .1
+    }
+
+    /// Reports names of tools in the settings of a provider that none of its tools has, such as the
+    /// trust in a misspelled tool of a server.
+    ///
+    /// [`Agent::check`](crate::Agent::check) and
+    /// [`RunEvent::RuleUnmatched`](crate::event::RunEvent::RuleUnmatched) name them as
+    /// [settings of a provider](crate::event::RuleSetting::ProviderSetting). They replace the names
+    /// that the provider has reported before.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, Registry, ScriptedModel};
+    ///
+    /// let registry = Registry::new();
+    /// registry.report_unmatched_settings("github", ["serach"]);
+    /// let error = Agent::new(ScriptedModel::default(), registry.clone()).check().unwrap_err();
+    /// assert!(error.to_string().contains("`github__serach` applies to no tool"));
+    ///
+    /// registry.report_unmatched_settings("github", [""; 0]);
+    /// assert!(Agent::new(ScriptedModel::default(), registry).check().is_ok());
+    /// ```
+    pub fn report_unmatched_settings<N: AsRef<str>>(
+        &self,
+        provider: &str,
+        tools: impl IntoIterator<Item = N>,
+    ) {
+        let prefix = format!("{provider}{SEPARATOR}");
+        let full_name = |name: N| match name.as_ref() {
+            name if name.starts_with(&prefix) => name.to_owned(),
+            name => format!("{prefix}{name}"),
+        };
+        let names: BTreeSet<_> = tools.into_iter().map(full_name).collect();
+        // Another version of the registry would be compared with all rules again.
+        if self.snapshot().has_unmatched_settings(provider, &names) {
+            return;
+        }
+        self.change(|contents| {
+            let mut next = contents.clone();
+            next.set_unmatched_settings(provider, names.clone());
+            (next, ())
+        });
     }
 
     /// Announces a provider whose tools are not known yet, such as a server that starts.

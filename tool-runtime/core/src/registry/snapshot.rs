@@ -115,12 +115,20 @@ impl Snapshot {
         self.contents.sorted().iter().map(AsRef::as_ref)
     }
 
-    /// Whether preferences or views were set by names of tools.
-    pub(crate) fn has_named_rules(&self) -> bool {
-        !self.contents.preferences().is_empty() || !self.filter.is_empty()
+    /// Whether these are the full names in settings of a provider that none of its tools has.
+    pub(super) fn has_unmatched_settings(&self, provider: &str, names: &BTreeSet<String>) -> bool {
+        self.contents.has_unmatched_settings(provider, names)
     }
 
-    /// Returns the names in preferences and views that no tool of the registry has, sorted.
+    /// Whether preferences, views or settings of providers were set by names of tools.
+    pub(crate) fn has_named_rules(&self) -> bool {
+        !self.contents.preferences().is_empty()
+            || !self.filter.is_empty()
+            || self.contents.unmatched_settings().next().is_some()
+    }
+
+    /// Returns the names in preferences, views and settings of providers that no tool of the
+    /// registry has, sorted within each.
     pub(crate) fn unmatched_names(&self) -> impl Iterator<Item = (RuleSetting, &str)> {
         let has_tool = |is_tool: &dyn Fn(&ToolDefinition) -> bool| {
             self.unfiltered_entries().any(|entry| is_tool(entry.definition()))
@@ -131,7 +139,9 @@ impl Snapshot {
         let viewed = self.filter.names().into_iter();
         let viewed = viewed.filter(move |name| !has_tool(&|tool| tool.has_name(name)));
         let preferences = preferences.map(|name| (RuleSetting::Preference, name));
-        preferences.chain(viewed.map(|name| (RuleSetting::View, name)))
+        let of_providers = self.contents.unmatched_settings();
+        let of_providers = of_providers.map(|name| (RuleSetting::ProviderSetting, name));
+        preferences.chain(viewed.map(|name| (RuleSetting::View, name))).chain(of_providers)
     }
 
     fn holds(&self, entry: &Entry) -> bool {

@@ -75,7 +75,7 @@ impl McpClient {
     ///
     /// [`ToolsReport::unmatched_trust`](crate::ToolsReport::unmatched_trust) and the event
     /// [`UnmatchedTrust`](crate::McpEvent::UnmatchedTrust) report a name that no tool of the server
-    /// has.
+    /// has, and so do `Agent::check` and the event `run.rule_unmatched`.
     pub fn trust_tool(mut self, tool: impl Into<String>, trust: Trust) -> Self {
         self.options.trust.tools.insert(tool.into(), trust);
         self

@@ -7,7 +7,11 @@ use serde_json::{Value, json};
 use tool_mcp::{
     ChangeKind, FilePins, McpClient, McpError, McpEvent, MemoryPins, PinStore, Pins, Trust,
 };
-use tool_runtime::{Effect, Permission, Registry, ToolErrorKind, async_trait};
+use tool_runtime::agent::CheckProblem;
+use tool_runtime::event::RuleSetting;
+use tool_runtime::{
+    Agent, Effect, Permission, Registry, ScriptedModel, ToolErrorKind, async_trait,
+};
 
 use crate::server::{Server, answer, call, connect, handshake, names, text};
 
@@ -247,8 +251,9 @@ async fn trust_in_an_unknown_tool_is_reported_after_each_list_that_has_others() 
     for name in ["s__sub", "ad", "add", "bad", "read_resource", "s__list_resources", "t__add"] {
         client = client.trust_tool(name, deny());
     }
-    let (_registry, connection) = connect(client).await;
+    let (registry, connection) = connect(client).await;
     assert_eq!(connection.tools().await.unmatched_trust, ["ad", "s__sub", "t__add"]);
+    assert_eq!(checked(&registry), ["s__ad", "s__sub", "s__t__add"].map(not_matched));
     // An equal list is not reported again.
     connection.refresh().await.unwrap();
     tools.set(json!([described("add", "Adds."), described("sub", "Subtracts.")]));
@@ -256,6 +261,28 @@ async fn trust_in_an_unknown_tool_is_reported_after_each_list_that_has_others() 
     assert_eq!(report.unmatched_trust, ["ad", "bad", "t__add"]);
     let expected = [vec!["ad", "s__sub", "t__add"], vec!["ad", "bad", "t__add"]];
     assert_eq!(*events.lock().unwrap(), expected);
+    assert_eq!(checked(&registry), ["s__ad", "s__bad", "s__t__add"].map(not_matched));
+    // The settings of a server that is gone are not reported.
+    let _ = registry.unregister_provider("s");
+    assert!(checked(&registry).is_empty());
+}
+
+/// Returns what the check of an agent with this registry reports about settings.
+fn checked(registry: &Registry) -> Vec<String> {
+    let agent = Agent::new(ScriptedModel::default(), registry.clone());
+    let Err(error) = agent.check() else { return Vec::new() };
+    let of_rule = |problem: &CheckProblem| match problem {
+        CheckProblem::UnmatchedRule(rule) => {
+            assert_eq!(rule.setting, RuleSetting::ProviderSetting);
+            Some(rule.to_string().split(';').next().unwrap_or_default().to_owned())
+        }
+        _ => None,
+    };
+    error.problems().iter().filter_map(of_rule).collect()
+}
+
+fn not_matched(name: &str) -> String {
+    format!("provider setting of `{name}` applies to no tool of the registry")
 }
 
 #[tokio::test]

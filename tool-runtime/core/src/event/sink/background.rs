@@ -3,17 +3,20 @@ use std::io;
 
 use super::observers::Observer;
 use super::queue::{Queue, Sink};
-use crate::event::Event;
+use crate::event::{Event, Origin};
+use crate::guard::catch_panic;
+use crate::message::Delta;
 
 /// The default capacity of a queue, in events.
 pub(super) const DEFAULT_CAPACITY: usize = 10_000;
 
 /// Runs an observer on a dedicated thread, so that slow observers never delay a run.
 ///
-/// Pieces of replies do not reach the observer: it receives events only. Events wait in a bounded
-/// queue. If the queue is full, new events are dropped, and the observer
-/// receives their number as a [`LogEvent::Dropped`](crate::event::LogEvent::Dropped). When the last
-/// clone is dropped, the thread processes what is queued and ends.
+/// Events wait in a bounded queue, in their order, and so do the pieces of replies if the observer
+/// [receives](Observer::receives_deltas) them. If the queue is full, new events and pieces are
+/// dropped, and the observer receives their number as a
+/// [`LogEvent::Dropped`](crate::event::LogEvent::Dropped), before the event or piece that follows
+/// them. When the last clone is dropped, the thread processes what is queued and ends.
 ///
 /// ```
 /// use tool_runtime::event::Background;
@@ -32,10 +35,13 @@ pub(super) const DEFAULT_CAPACITY: usize = 10_000;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Background(Queue);
+pub struct Background {
+    queue: Queue,
+    receives_deltas: bool,
+}
 
 impl Background {
-    /// Starts a thread for an observer, with a queue of 10,000 events.
+    /// Starts a thread for an observer, with a queue of 10,000 events and pieces.
     ///
     /// # Errors
     /// Returns an error if the thread can't be spawned.
@@ -53,12 +59,15 @@ impl Background {
         Self::with_capacity(DEFAULT_CAPACITY, observer)
     }
 
-    /// Starts a thread for an observer, with a queue of `capacity` events, and of one at least.
+    /// Starts a thread for an observer, with a queue of `capacity` events and pieces, and of one at
+    /// least.
     ///
     /// # Errors
     /// Returns an error if the thread can't be spawned.
     pub fn with_capacity(capacity: usize, observer: impl Observer + 'static) -> io::Result<Self> {
-        Queue::new(capacity, ObserverSink(observer)).map(Self)
+        let receives_deltas = catch_panic(|| observer.receives_deltas()).unwrap_or(false);
+        let queue = Queue::new(capacity, ObserverSink(observer))?;
+        Ok(Self { queue, receives_deltas })
     }
 
     /// Blocks the current thread until the observer has received all earlier events.
@@ -67,7 +76,7 @@ impl Background {
     /// Returns an error if the observer panicked since the last flush. It receives later events all
     /// the same.
     pub fn flush(&self) -> io::Result<()> {
-        self.0.flush()
+        self.queue.flush()
     }
 }
 
@@ -78,11 +87,23 @@ impl<O: Observer + 'static> Sink for ObserverSink<O> {
         self.0.observe(event);
         Ok(())
     }
+
+    fn write_delta(&mut self, origin: &Origin, delta: Delta<'_>) {
+        self.0.observe_delta(origin, delta);
+    }
 }
 
 impl Observer for Background {
     fn observe(&self, event: &Event) {
-        self.0.push(event);
+        self.queue.push(event);
+    }
+
+    fn receives_deltas(&self) -> bool {
+        self.receives_deltas
+    }
+
+    fn observe_delta(&self, origin: &Origin, delta: Delta<'_>) {
+        self.queue.push_delta(origin, delta);
     }
 }
 

@@ -6,12 +6,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 
-use crate::event::{Event, LogEvent};
+use super::owned_delta::OwnedDelta;
+use crate::event::{Event, LogEvent, Origin};
 use crate::guard::{Panic, catch_panic};
+use crate::message::Delta;
 
 /// Processes events on the thread of a queue.
 pub(crate) trait Sink: Send + 'static {
     fn write(&mut self, event: &Event) -> io::Result<()>;
+
+    /// Receives a piece of a reply.
+    fn write_delta(&mut self, origin: &Origin, delta: Delta<'_>) {
+        let _ = (origin, delta);
+    }
 
     /// Flushes buffered events; called when the queue is empty.
     fn flush(&mut self) -> io::Result<()> {
@@ -29,6 +36,7 @@ pub(crate) struct Queue {
 
 enum QueueItem {
     Event(Box<Event>),
+    Delta(Box<(Origin, OwnedDelta)>),
     Flush(SyncSender<io::Result<()>>),
 }
 
@@ -47,6 +55,14 @@ impl Queue {
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
             self.sender.try_send(QueueItem::Event(Box::new(event.clone())))
         {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Queues a piece of a reply, or drops it if the queue is full.
+    pub(crate) fn push_delta(&self, origin: &Origin, delta: Delta<'_>) {
+        let piece = QueueItem::Delta(Box::new((origin.clone(), OwnedDelta::from(delta))));
+        if self.sender.try_send(piece).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -89,6 +105,17 @@ impl<S: Sink> Worker<S> {
                 self.write_dropped_count();
                 self.has_unflushed = true;
                 if !self.try_sink(|sink| sink.write(&event)) {
+                    self.dropped.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            QueueItem::Delta(piece) => {
+                self.write_dropped_count();
+                let (origin, delta) = &*piece;
+                let write = |sink: &mut S| {
+                    sink.write_delta(origin, delta.as_delta());
+                    Ok(())
+                };
+                if !self.try_sink(write) {
                     self.dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }

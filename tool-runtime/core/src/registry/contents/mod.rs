@@ -32,6 +32,8 @@ pub(crate) struct Contents {
     descriptions: DescriptionSource,
     /// The states of providers whose tools are not known yet.
     announced: Arc<BTreeMap<String, Arc<str>>>,
+    /// The full names in settings of providers that none of their tools has.
+    unmatched_settings: Arc<BTreeMap<String, BTreeSet<String>>>,
     /// The dialect of the schemas that models receive.
     dialect: SchemaConversion,
     /// The number of tools with secret arguments.
@@ -138,6 +140,30 @@ impl Contents {
             }
             None => {}
         }
+    }
+
+    /// Sets the full names in the settings of a provider that none of its tools has.
+    pub(super) fn set_unmatched_settings(&mut self, provider: &str, names: BTreeSet<String>) {
+        if self.has_unmatched_settings(provider, &names) {
+            return;
+        }
+        let all = Arc::make_mut(&mut self.unmatched_settings);
+        if names.is_empty() {
+            all.remove(provider);
+        } else {
+            all.insert(provider.to_owned(), names);
+        }
+    }
+
+    /// Whether these are the full names that were set for the provider.
+    pub(super) fn has_unmatched_settings(&self, provider: &str, names: &BTreeSet<String>) -> bool {
+        let set = self.unmatched_settings.get(provider);
+        set.map_or(names.is_empty(), |set| set == names)
+    }
+
+    /// Returns the full names in settings of providers that none of their tools has, sorted.
+    pub(super) fn unmatched_settings(&self) -> impl Iterator<Item = &str> {
+        self.unmatched_settings.values().flatten().map(String::as_str)
     }
 
     /// Whether this provider was announced and its tools are not known yet.

@@ -208,7 +208,8 @@ impl Link {
         Ok(())
     }
 
-    /// Returns the settings of the trust that apply to no tool, and reports new ones.
+    /// Returns the settings of the trust that apply to no tool, and reports new ones. The registry
+    /// gets all of them, for the check of an agent.
     fn unmatched_trust(&self, catalog: &Catalog, registered: &[String]) -> Vec<String> {
         let server = &self.name;
         // The tools for resources and prompts are not in the list of the server.
@@ -218,6 +219,9 @@ impl Link {
         let unmatched = self.options.trust.unmatched(server, has_name);
         if !unmatched.is_empty() && unmatched != catalog.report.unmatched_trust {
             self.emit(&McpEvent::UnmatchedTrust { tools: unmatched.clone() });
+        }
+        if let Some(registry) = self.registry.upgrade().filter(|_| !self.stopped.is_cancelled()) {
+            registry.report_unmatched_settings(server, &unmatched);
         }
         unmatched
     }

@@ -1,5 +1,6 @@
 //! Runs a command to its end.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use tool_core::event::{ProcessEnd, ProcessStart};
 use tool_core::{EffectRecord, ToolContext, ToolError, ToolErrorKind};
 
 use super::capture::Capture;
+use super::live;
 use crate::command::{Command, Output, Repositories, sandbox_error};
 use crate::confinement::{Confinement, Running};
 use crate::error::failed;
@@ -30,7 +32,7 @@ pub(crate) struct Execution {
     pub(crate) left_behind: Vec<String>,
 }
 
-/// Runs a command, and records its start and end.
+/// Runs a command, and records its start and end. Emits its output while it runs.
 pub(crate) async fn exec(
     confinement: &Confinement,
     command: Command,
@@ -52,9 +54,24 @@ pub(crate) async fn exec(
     });
     let capture = Arc::new(Mutex::new(Capture::default()));
     let sink = Arc::clone(&capture);
-    let push = move |bytes: &[u8]| sink.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+    let (live_sender, mut live) = live::queue();
+    let push = move |bytes: &[u8]| {
+        sink.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+        live_sender.push(bytes);
+    };
     let mut reader = tokio::spawn(read(child.take_stdout(), push));
-    let ended = timeout(limit, child.wait()).await;
+    let ended = {
+        let mut ended = pin!(timeout(limit, child.wait()));
+        loop {
+            tokio::select! {
+                ended = &mut ended => break ended,
+                has_more = live.next(ctx) => if !has_more {
+                    // The command has closed its output, and still runs.
+                    break ended.await;
+                },
+            }
+        }
+    };
     let is_timed_out = ended.is_err();
     let status = match ended {
         Ok(status) => status,
@@ -64,6 +81,7 @@ pub(crate) async fn exec(
     if timeout(LINGER, &mut reader).await.is_err() {
         reader.abort();
     }
+    live.finish(ctx);
     let status = status.map_err(|error| {
         failed("The command was started, and its end is unknown.").with_source(error)
     })?;

@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
 use super::capture::{MARGIN, ceil, excerpt, floor};
+use super::utf8::Decoder;
 
 /// The most bytes that are kept. Beyond that, the oldest are dropped.
 const MAX_BYTES: usize = 1 << 20;
@@ -49,8 +50,7 @@ struct State {
     text: String,
     /// The offset at which the unseen output begins.
     unseen: usize,
-    /// The bytes after the text that are not a complete character.
-    rest: Vec<u8>,
+    decoder: Decoder,
     /// The number of bytes that were removed from the start of the text.
     removed: u64,
     dropped: u64,
@@ -61,18 +61,7 @@ struct State {
 impl State {
     /// Adds bytes, and replaces those that are not UTF-8.
     fn add(&mut self, bytes: &[u8]) {
-        self.rest.extend_from_slice(bytes);
-        let bytes = std::mem::take(&mut self.rest);
-        let mut chunks = bytes.utf8_chunks().peekable();
-        while let Some(chunk) = chunks.next() {
-            self.text.push_str(chunk.valid());
-            let invalid = chunk.invalid();
-            if chunks.peek().is_none() && is_incomplete(invalid) {
-                self.rest = invalid.to_owned();
-            } else if !invalid.is_empty() {
-                self.text.push(char::REPLACEMENT_CHARACTER);
-            }
-        }
+        self.decoder.decode(bytes, &mut self.text);
     }
 
     /// Drops the oldest unseen output beyond the limit.
@@ -116,9 +105,8 @@ impl Output {
 
     pub(crate) fn finish(&self, end: End) {
         let mut state = self.lock();
-        if !std::mem::take(&mut state.rest).is_empty() {
-            state.text.push(char::REPLACEMENT_CHARACTER);
-        }
+        let State { decoder, text, .. } = &mut *state;
+        decoder.finish(text);
         state.end = Some(end);
         drop(state);
         self.changed.notify_waiters();
@@ -215,11 +203,6 @@ impl Output {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether bytes may be the start of a character.
-fn is_incomplete(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
 
 #[cfg(test)]

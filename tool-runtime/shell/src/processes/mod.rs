@@ -5,7 +5,9 @@
 pub(crate) mod capture;
 pub(crate) mod exec;
 pub(crate) mod lines;
+mod live;
 pub(crate) mod spawner;
+mod utf8;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,11 +3,13 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use serde_json::json;
+use tool_runtime::event::{EventKind, ToolEvent};
 use tool_runtime::shell::{Sandbox, Shell};
-use tool_runtime::{EffectRecord, Policy, Registry, tools};
+use tool_runtime::{Dispatcher, EffectRecord, Event, Policy, Registry, ToolCall, tools};
 
 use super::fixture::{Fixture, dispatcher, eventually, is_running};
 
@@ -31,6 +33,70 @@ async fn result_has_exit_code_and_all_output() {
             assert!(value["output"].as_str().unwrap().contains(output), "{arguments}: {value}");
         }
     }
+}
+
+/// Collects the output that is emitted, and opens a pipe once a text has arrived.
+#[derive(Clone, Default)]
+struct Live(Arc<Mutex<Vec<String>>>);
+
+impl Live {
+    fn text(&self) -> String {
+        self.0.lock().unwrap().concat()
+    }
+
+    fn dispatcher(&self, fixture: &Fixture, policy: Policy) -> Dispatcher {
+        let (live, gate) = (self.clone(), fixture.path("gate"));
+        dispatcher(&fixture.shell, policy).observer(move |event: &Event| {
+            if let EventKind::Tool(ToolEvent::OutputEmitted { text, .. }) = &event.kind {
+                live.0.lock().unwrap().push(text.clone());
+                if text.contains("ready") {
+                    let gate = gate.clone();
+                    std::thread::spawn(move || fs::write(gate, "go"));
+                }
+            }
+        })
+    }
+}
+
+async fn check_live_output(sandbox: Sandbox) {
+    let fixture = Fixture::new(sandbox);
+    let live = Live::default();
+    // The command waits until its first lines have been emitted.
+    let command = "mkfifo gate; echo ready; echo steady >&2; cat gate; echo; printf 'd\\303'";
+    let arguments = json!({ "command": command, "timeout": 20, "output": "json" });
+    let call = ToolCall::new("call", "shell_exec", arguments.to_string());
+    let dispatcher = live.dispatcher(&fixture, Policy::new());
+    let execution = dispatcher.dispatch(vec![call]).await.remove(0);
+    let value: serde_json::Value = serde_json::from_str(&execution.result.text).unwrap();
+    assert_eq!(value["exit_code"], 0, "{value}");
+    assert_eq!(live.text(), "ready\nsteady\ngo\nd\u{fffd}");
+    assert_eq!(value["output"], live.text());
+}
+
+#[tokio::test]
+async fn output_is_emitted_while_the_command_runs() {
+    check_live_output(Sandbox::none()).await;
+}
+
+#[tokio::test]
+async fn output_of_a_sandboxed_command_is_emitted_while_it_runs() {
+    check_live_output(Sandbox::workspace_write()).await;
+}
+
+#[tokio::test]
+async fn emitted_output_has_no_secret_and_is_bounded() {
+    let fixture = Fixture::new(Sandbox::none());
+    let live = Live::default();
+    let policy = Policy::new().secrets(["hunter2-secret"]);
+    let dispatcher = live.dispatcher(&fixture, policy);
+    let command =
+        "printf 'a hunter2'; printf -- '-secret b\\n'; head -c 3000000 /dev/zero | tr '\\0' x";
+    let call = ToolCall::new("call", "shell_exec", json!({ "command": command }).to_string());
+    assert!(dispatcher.dispatch(vec![call]).await.remove(0).is_success());
+    let text = live.text();
+    assert!(text.starts_with("a [redacted] b\n"), "{}", &text[..60]);
+    assert!(text.len() < 1_200_000, "{}", text.len());
+    assert!(text.contains("bytes omitted") || text.contains("not shown while the command runs"));
 }
 
 #[tokio::test]
@@ -155,7 +221,7 @@ async fn secrets_are_redacted_in_output() {
     let policy = Policy::new().secrets(["k3y-0f-th3-h0us3"]);
     let dispatcher = dispatcher(&fixture.shell, policy);
     let arguments = json!({ "command": "printf 'k3y-0f-'; printf 'th3-h0us3\\n'" });
-    let call = tool_runtime::ToolCall::new("1", "shell_exec", arguments.to_string());
+    let call = ToolCall::new("1", "shell_exec", arguments.to_string());
     let execution = dispatcher.dispatch(vec![call]).await.remove(0);
     assert!(execution.result.text.ends_with("\n[redacted]"), "{}", execution.result.text);
 }
@@ -197,7 +263,7 @@ async fn sandbox_that_can_not_be_enforced_runs_nothing() {
         assert!(error.starts_with("sandbox unavailable: ") && error.contains(reason), "{error}");
         let tools = Registry::try_from(tools![..shell.clone()]).unwrap().snapshot();
         assert!(tools.iter().all(|tool| !tool.availability().is_available()));
-        let call = tool_runtime::ToolCall::new("1", "shell_exec", r#"{"command": "touch x"}"#);
+        let call = ToolCall::new("1", "shell_exec", r#"{"command": "touch x"}"#);
         let execution = dispatcher(&shell, Policy::new()).dispatch(vec![call]).await.remove(0);
         assert!(execution.failed_with("TOOL_UNAVAILABLE"), "{}", execution.result.text);
         assert!(execution.effects.is_empty());

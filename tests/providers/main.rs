@@ -11,4 +11,5 @@ mod ollama;
 mod openai;
 mod provider;
 mod responses;
+mod sources;
 mod transport;

@@ -1,5 +1,6 @@
 //! Collects the reply and the deltas of a stream.
 
+use tool_runtime::message::Source;
 use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError};
 
 #[derive(Debug, Default, PartialEq)]
@@ -10,6 +11,7 @@ pub struct Collected {
     pub calls: Vec<[String; 2]>,
     /// The ids with which the calls started.
     pub ids: Vec<String>,
+    pub sources: Vec<Source>,
 }
 
 pub async fn streamed(model: &dyn ChatModel) -> (Result<ChatReply, ModelError>, Collected) {
@@ -27,6 +29,7 @@ pub async fn streamed(model: &dyn ChatModel) -> (Result<ChatReply, ModelError>, 
                 collected.calls.push([name.to_owned(), String::new()]);
             }
             Delta::Arguments { index: place, text } => collected.calls[place][1] += text,
+            Delta::Source(source) => collected.sources.push(source.clone()),
             other => panic!("{other:?}"),
         })
         .await;

@@ -1,13 +1,15 @@
 //! Terminal output of a running agent.
 
+mod events;
 mod partial;
 mod warnings;
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use self::events::event;
 use indicatif::{InMemoryTerm, ProgressDrawTarget};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::Notify;
 use tool_runtime::agent::{Limits, Prices, Steering, StreamItem};
 use tool_runtime::dispatch::AskLater;
@@ -337,16 +339,6 @@ async fn plain_output_keeps_text_and_events_on_separate_lines() {
         ["Well, <U+001B>[2J", "» prompt  Hello", "› model  *  Hm.", "✓ run  *", "now", "and"];
     assert_eq!(output.lines(), expected);
     assert!(output.0.lock().unwrap().ends_with(b"and\n"));
-}
-
-/// Creates an event of one run at the given depth.
-fn event(depth: u32, name: &str, more: Value) -> Event {
-    let mut json = json!({ "run": "1", "turn": 1, "at": 0, "event": name });
-    json.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    if depth > 0 {
-        (json["depth"], json["parent"]) = (json!(depth), json!("c"));
-    }
-    serde_json::from_value(json).unwrap()
 }
 
 fn replied(text: &str) -> Event {

@@ -4,6 +4,7 @@ mod call_ids;
 mod failed;
 mod hooks;
 mod nested;
+mod sources;
 mod validators;
 
 use std::collections::VecDeque;

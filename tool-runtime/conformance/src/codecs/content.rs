@@ -1,7 +1,7 @@
 //! Messages with each kind of part, and the texts of them that a request must contain.
 
 use serde_json::{Value, json};
-use tool_core::message::{Audio, EmbeddedResource, FileData, ResourceLink};
+use tool_core::message::{Audio, EmbeddedResource, FileData, ResourceLink, Source};
 use tool_core::{
     AssistantPart, ChatRequest, ContentPart, Image, Message, ModelError, Reasoning, ToolCall,
     ToolResult,
@@ -127,6 +127,18 @@ pub(super) fn samples() -> Vec<Sample> {
                 user(),
             ],
             &["text-beside-reasoning"],
+        ),
+        Sample::new(
+            "a source beside a text",
+            vec![
+                user(),
+                Message::reply(vec![
+                    text("text-beside-source"),
+                    AssistantPart::Source(Source::web("https://source.example/")),
+                ]),
+                user(),
+            ],
+            &["text-beside-source"],
         ),
         Sample::new(
             "a failed result",

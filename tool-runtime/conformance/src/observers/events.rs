@@ -7,7 +7,7 @@ use tool_core::event::{
     Attachment, BlockReason, EventKind, LogEvent, MessageSource, ModelEvent, Origin, Progress,
     RunEvent, ToolEvent, UnmatchedRule,
 };
-use tool_core::message::FileData;
+use tool_core::message::{FileData, Source};
 use tool_core::{Event, FinishReason, ToolCall, ToolExecution, ToolResult, Usage};
 
 /// Returns an event of each kind, some with empty and some with unusual texts.
@@ -63,6 +63,7 @@ fn kinds(text: &str) -> Vec<EventKind> {
             text: text(),
             reasoning: Some(text()),
             calls: vec![call.clone()],
+            sources: vec![Source::web(text())],
             provider: Some(text()),
             model: Some(text()),
             finish_reason: FinishReason::Length,

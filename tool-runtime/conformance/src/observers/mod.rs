@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tool_core::event::{Observer, Origin};
+use tool_core::message::Source;
 use tool_core::{Delta, Event};
 
 use crate::Violation;
@@ -93,7 +94,9 @@ async fn check_event(observer: impl Observer + 'static, event: Event) -> Result<
 fn check_deltas(observer: &impl Observer) -> Result<(), Violation> {
     let before = observer.receives_deltas();
     for text in ["", "noon", "\u{202e}\u{0}\u{1f600}"] {
+        let source = Source::document(text);
         let pieces = [
+            Delta::Source(&source),
             Delta::Text(text),
             Delta::Reasoning(text),
             Delta::Call { index: usize::MAX, id: text, name: text },

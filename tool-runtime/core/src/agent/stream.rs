@@ -14,7 +14,7 @@ use super::run::Run;
 use super::{Answer, Extract, Extracted, Stopped};
 use crate::event::{Event, Observer, Origin, RunId};
 use crate::guard::BoxFuture;
-use crate::message::{CallId, Delta};
+use crate::message::{CallId, Delta, Source};
 
 /// A run as a stream of its text, calls and events, in the order in which they happen.
 ///
@@ -108,6 +108,9 @@ pub enum StreamItem {
         /// The text to append to the arguments so far.
         text: String,
     },
+    /// A source that the reply names, such as a web page. Its range is in the text of the whole
+    /// reply.
+    Source(Source),
     /// An event of the run or of a run nested in it, such as the
     /// [end](crate::event::ToolEvent::Finished) of a call.
     Event(Event),
@@ -129,6 +132,7 @@ impl From<Delta<'_>> for StreamItem {
                 Self::Call { index, id: id.into(), name: name.into() }
             }
             Delta::Arguments { index, text } => Self::Arguments { index, text: text.into() },
+            Delta::Source(source) => Self::Source(source.clone()),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Records the emitted part of a reply, so that the rest can be emitted once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use crate::message::{AssistantPart, CallId, Message, ToolCall};
+use crate::message::{AssistantPart, CallId, Message, Source, ToolCall};
 use crate::models::history::CallIds;
 use crate::models::{ChatReply, Delta, DeltaSink};
 
@@ -14,6 +14,8 @@ pub(crate) struct DeltaTracker<'t> {
     text: String,
     reasoning: String,
     calls: BTreeMap<usize, EmittedCall>,
+    /// How often each source was emitted. Its range may be known later.
+    sources: HashMap<Source, usize>,
 }
 
 /// The emitted part of a call.
@@ -29,7 +31,8 @@ struct EmittedCall {
 impl<'t> DeltaTracker<'t> {
     pub(crate) fn new(transcript: &'t [Message]) -> Self {
         let (text, reasoning) = (String::new(), String::new());
-        Self { transcript, ids: None, text, reasoning, calls: BTreeMap::new() }
+        let (calls, sources) = (BTreeMap::new(), HashMap::new());
+        Self { transcript, ids: None, text, reasoning, calls, sources }
     }
 
     /// Forgets the emitted part of a reply that was rejected. Its ids stay in use.
@@ -37,6 +40,7 @@ impl<'t> DeltaTracker<'t> {
         self.text.clear();
         self.reasoning.clear();
         self.calls.clear();
+        self.sources.clear();
     }
 
     /// Passes a delta on to `deltas` and records it.
@@ -44,6 +48,7 @@ impl<'t> DeltaTracker<'t> {
         match delta {
             Delta::Text(text) => self.text.push_str(text),
             Delta::Reasoning(text) => self.reasoning.push_str(text),
+            Delta::Source(source) => *self.sources.entry(source.without_range()).or_default() += 1,
             Delta::Call { index, id: original_id, name } => {
                 let id = self.call_id(index, original_id);
                 deltas(Delta::Call { index, id: id.as_str(), name });
@@ -79,6 +84,12 @@ impl<'t> DeltaTracker<'t> {
                     emit_suffix(&reasoning.text, &mut emitted_reasoning, |text| {
                         deltas(Delta::Reasoning(text));
                     });
+                }
+                AssistantPart::Source(source) => {
+                    match self.sources.get_mut(&source.without_range()) {
+                        Some(count) if *count > 0 => *count -= 1,
+                        _ => deltas(Delta::Source(source)),
+                    }
                 }
                 AssistantPart::Call(call) => {
                     let Some(position) = positions.next() else { return };

@@ -225,3 +225,12 @@ pub(super) trait StreamDecoder: Send {
         Box::new(move |delta, emit| self.decode(delta, emit))
     }
 }
+
+/// Passes on a piece that is not text, for a decoder that changes the text: the ranges of sources
+/// do not fit the text that it emits.
+pub(super) fn emit_other(delta: Delta<'_>, emit: &mut DeltaSink<'_>) {
+    match delta {
+        Delta::Source(source) => emit(Delta::Source(&source.without_range())),
+        delta => emit(delta),
+    }
+}

@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::micros;
-use crate::message::{FinishReason, MessageId, ToolCall, Usage};
+use crate::message::{FinishReason, MessageId, Source, ToolCall, Usage};
 
 /// An event between the agent loop and the model.
 ///
@@ -48,6 +48,9 @@ pub enum ModelEvent {
         reasoning: Option<String>,
         /// The tool calls in the reply.
         calls: Vec<ToolCall>,
+        /// The sources that the reply names.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sources: Vec<Source>,
         /// The [provider](crate::models::ModelInfo::provider) of the model, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,

@@ -8,8 +8,8 @@ use super::{
     RunChanges, RunEvent, ToolEvent, ToolExecution, UnmatchedRule,
 };
 use crate::message::{
-    Audio, ContentPart, EmbeddedResource, FileData, Image, ResourceData, ResourceLink, ToolKind,
-    ToolResult,
+    Audio, ContentPart, EmbeddedResource, FileData, Image, ResourceData, ResourceLink, Source,
+    ToolKind, ToolResult,
 };
 use crate::secret::Redactor;
 
@@ -73,6 +73,7 @@ impl Redactor {
                 text,
                 reasoning,
                 calls,
+                sources,
                 provider: _,
                 model: _,
                 finish_reason: _,
@@ -81,7 +82,14 @@ impl Redactor {
                 duration: _,
             }) => {
                 calls.iter_mut().for_each(|call| self.redact_call(call));
+                let before = (!sources.is_empty()).then(|| text.clone());
                 self.redact(text);
+                for source in sources {
+                    self.redact_source(source);
+                    if before.as_ref().is_some_and(|before| before != text) {
+                        source.range = None;
+                    }
+                }
                 self.redact_option(reasoning);
             }
             EventKind::Model(ModelEvent::Failed {
@@ -314,6 +322,14 @@ impl Redactor {
                 self.redact(name);
                 self.redact_value(data);
             }
+        }
+    }
+
+    pub(crate) fn redact_source(&self, source: &mut Source) {
+        let Source { url, title, media_type, file_name, file_id, location, quote, range: _ } =
+            source;
+        for text in [url, title, media_type, file_name, file_id, location, quote] {
+            self.redact_option(text);
         }
     }
 

@@ -1,4 +1,4 @@
-use super::AssistantPart;
+use super::{AssistantPart, Source};
 
 /// A piece of a reply that a model is still generating.
 ///
@@ -47,14 +47,18 @@ pub enum Delta<'a> {
         /// The text that follows what was sent before.
         text: &'a str,
     },
+    /// A source that the reply names.
+    Source(&'a Source),
 }
 
 impl<'a> Delta<'a> {
-    /// Returns the text of the piece: the name of the tool, if it is the start of a call.
+    /// Returns the text that the model has written: the name of the tool, if the piece is the start
+    /// of a call.
     pub(crate) fn text(&self) -> &'a str {
         match self {
             Self::Text(text) | Self::Reasoning(text) | Self::Arguments { text, .. } => text,
             Self::Call { name, .. } => name,
+            Self::Source(_) => "",
         }
     }
 }
@@ -76,6 +80,7 @@ pub fn emit_reply(parts: &[AssistantPart], deltas: &mut DeltaSink<'_>) {
                 deltas(Delta::Call { index, id: call.id.as_str(), name: &call.name });
                 deltas(Delta::Arguments { index, text: &call.arguments.to_text() });
             }
+            AssistantPart::Source(source) => deltas(Delta::Source(source)),
         }
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContentPart, Reasoning, ToolCall, ToolResult};
+use super::{ContentPart, Reasoning, Source, ToolCall, ToolResult};
 
 /// One message of a conversation.
 ///
@@ -77,7 +77,7 @@ pub enum Message {
 #[serde(from = "String", into = "String")]
 pub struct MessageId(Arc<str>);
 
-/// A part of a model's reply: text, a tool call, or reasoning.
+/// A part of a model's reply: text, a tool call, reasoning, or a source.
 ///
 /// ```
 /// use tool_runtime::{AssistantPart, Message, ToolCall};
@@ -100,6 +100,9 @@ pub enum AssistantPart {
     /// Reasoning of the model, in the form that its provider requires back. It precedes the part
     /// that it led to.
     Reasoning(Reasoning),
+    /// A source that the reply names. It follows the text that cites it and is for people: no model
+    /// receives it.
+    Source(Source),
 }
 
 impl MessageId {
@@ -216,7 +219,7 @@ impl Message {
         };
         parts.iter().filter_map(|part| match part {
             AssistantPart::Call(call) => Some(call),
-            AssistantPart::Text { .. } | AssistantPart::Reasoning(_) => None,
+            _ => None,
         })
     }
 
@@ -238,7 +241,7 @@ impl Message {
                 .iter()
                 .filter_map(|part| match part {
                     AssistantPart::Text { text } => Some(text.as_str()),
-                    AssistantPart::Call(_) | AssistantPart::Reasoning(_) => None,
+                    _ => None,
                 })
                 .collect(),
             Self::Tool { results } => {
@@ -262,9 +265,26 @@ impl Message {
         let Self::Assistant { parts, .. } = self else { return None };
         let texts = parts.iter().filter_map(|part| match part {
             AssistantPart::Reasoning(reasoning) => Some(reasoning.text.as_str()),
-            AssistantPart::Text { .. } | AssistantPart::Call(_) => None,
+            _ => None,
         });
         let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
+
+    /// Returns the sources that an assistant message names; other messages have none.
+    pub fn sources(&self) -> impl Iterator<Item = &Source> {
+        let parts = match self {
+            Self::Assistant { parts, .. } => parts.as_slice(),
+            _ => &[],
+        };
+        sources(parts)
+    }
+}
+
+/// Returns the sources among the parts of a reply.
+pub(crate) fn sources(parts: &[AssistantPart]) -> impl Iterator<Item = &Source> {
+    parts.iter().filter_map(|part| match part {
+        AssistantPart::Source(source) => Some(source),
+        _ => None,
+    })
 }

@@ -165,6 +165,7 @@ pub(crate) fn is_empty_reply(parts: &[AssistantPart]) -> bool {
         AssistantPart::Text { text } => text.trim().is_empty(),
         AssistantPart::Reasoning(reasoning) => !reasoning.is_provider_action,
         AssistantPart::Call(_) => false,
+        AssistantPart::Source(_) => true,
     })
 }
 

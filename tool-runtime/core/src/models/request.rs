@@ -1,7 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{ChatOptions, ModelError, ToolChoice};
-use crate::message::{Arguments, AssistantPart, CallId, FinishReason, Message, ToolCall, Usage};
+use crate::message::transcript::sources;
+use crate::message::{
+    Arguments, AssistantPart, CallId, FinishReason, Message, Source, ToolCall, Usage,
+};
 use crate::tool::ToolDefinition;
 
 /// The highest number of tool names in an error.
@@ -164,7 +167,7 @@ impl ChatReply {
     pub fn to_text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             AssistantPart::Text { text } => Some(text.as_str()),
-            AssistantPart::Call(_) | AssistantPart::Reasoning(_) => None,
+            _ => None,
         });
         texts.collect()
     }
@@ -173,8 +176,13 @@ impl ChatReply {
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
             AssistantPart::Call(call) => Some(call),
-            AssistantPart::Text { .. } | AssistantPart::Reasoning(_) => None,
+            _ => None,
         })
+    }
+
+    /// Returns the sources that the reply names, in order.
+    pub fn sources(&self) -> impl Iterator<Item = &Source> {
+        sources(&self.parts)
     }
 
     /// Sets the reason why the model stopped. Default: [`FinishReason::Stop`].

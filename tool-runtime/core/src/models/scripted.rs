@@ -264,6 +264,7 @@ async fn emit_words(parts: &[AssistantPart], deltas: &mut DeltaSink<'_>) {
                     yield_now().await;
                 }
             }
+            AssistantPart::Source(source) => deltas(Delta::Source(source)),
         }
     }
 }

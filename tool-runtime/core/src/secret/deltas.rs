@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Redactor;
 use super::stream::PieceRedactor;
-use crate::message::{Delta, DeltaSink, ToolCall};
+use crate::message::{Delta, DeltaSink, Source, ToolCall};
 
 /// Holds the ends of texts that may be the beginning of a secret.
 #[derive(Debug, Default)]
@@ -12,6 +12,18 @@ pub(crate) struct DeltaRedaction {
     text: PieceRedactor,
     reasoning: PieceRedactor,
     calls: BTreeMap<usize, StreamedCall>,
+    sources: HeldSources,
+}
+
+/// Sources that wait for the text that was received before them. Their ranges are those in the text
+/// without redaction.
+#[derive(Debug, Default)]
+struct HeldSources {
+    waiting: Vec<Source>,
+    /// The received text that was not passed on yet.
+    pending: String,
+    /// Whether a secret was redacted, so that positions in the text differ.
+    is_text_changed: bool,
 }
 
 /// The call of a reply, by its index.
@@ -30,7 +42,10 @@ impl DeltaRedaction {
         match delta {
             Delta::Text(text) => {
                 self.finish_reasoning(redactor, sink);
-                emit(&self.text.push(redactor, text), sink, |text| Delta::Text(text));
+                self.sources.add_text(text);
+                let text = self.text.push(redactor, text);
+                emit(&text, sink, |text| Delta::Text(text));
+                self.sources.pass_text(&text, redactor, sink);
             }
             Delta::Reasoning(text) => {
                 self.finish_text(redactor, sink);
@@ -45,6 +60,10 @@ impl DeltaRedaction {
                 let mut name = name.to_owned();
                 redactor.redact_name(&mut name);
                 sink(Delta::Call { index, id, name: &name });
+            }
+            Delta::Source(source) => {
+                self.sources.waiting.push(source.clone());
+                self.sources.pass_text("", redactor, sink);
             }
             Delta::Arguments { index, text } => {
                 let call = self.calls.entry(index).or_default();
@@ -71,14 +90,51 @@ impl DeltaRedaction {
             }
             emit(&rest, sink, |text| Delta::Arguments { index, text });
         }
+        self.sources = HeldSources::default();
     }
 
     fn finish_text(&mut self, redactor: &Redactor, sink: &mut DeltaSink<'_>) {
-        emit(&self.text.finish(redactor), sink, |text| Delta::Text(text));
+        let text = self.text.finish(redactor);
+        emit(&text, sink, |text| Delta::Text(text));
+        self.sources.pass_text(&text, redactor, sink);
+        self.sources.finish(redactor, sink);
     }
 
     fn finish_reasoning(&mut self, redactor: &Redactor, sink: &mut DeltaSink<'_>) {
         emit(&self.reasoning.finish(redactor), sink, |text| Delta::Reasoning(text));
+    }
+}
+
+impl HeldSources {
+    /// Records text that was received.
+    fn add_text(&mut self, text: &str) {
+        if !self.is_text_changed {
+            self.pending.push_str(text);
+        }
+    }
+
+    /// Handles text that was passed on, and passes on the sources if none is pending.
+    fn pass_text(&mut self, text: &str, redactor: &Redactor, sink: &mut DeltaSink<'_>) {
+        if !self.is_text_changed && self.pending.starts_with(text) {
+            self.pending.drain(..text.len());
+        } else {
+            self.is_text_changed = true;
+            self.pending.clear();
+        }
+        if self.pending.is_empty() || self.is_text_changed {
+            self.finish(redactor, sink);
+        }
+    }
+
+    /// Passes the sources on.
+    fn finish(&mut self, redactor: &Redactor, sink: &mut DeltaSink<'_>) {
+        for mut source in self.waiting.drain(..) {
+            redactor.redact_source(&mut source);
+            if self.is_text_changed {
+                source.range = None;
+            }
+            sink(Delta::Source(&source));
+        }
     }
 }
 

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::decode::{assemble_reply, failure, parts};
+use super::sources::sources;
 use crate::codec::{Assemble, DecodeError, RawJson};
-use crate::shared::{Counts, ServedBy};
+use crate::shared::{Counts, ServedBy, shifted};
 use tool_core::models::{DeltaSink, WireNames};
 use tool_core::{Arguments, AssistantPart, ChatReply, Delta};
 
@@ -27,13 +28,16 @@ enum StreamEvent {
         index: u64,
         delta: Map<String, Value>,
     },
+    ContentBlockStop {
+        index: u64,
+    },
     MessageDelta {
         delta: Ending,
         #[serde(default)]
         usage: Counts,
     },
     MessageStop,
-    /// Pings, ends of blocks and events that are not known yet.
+    /// Pings and events that are not known yet.
     #[serde(other)]
     Other,
 }
@@ -58,6 +62,8 @@ pub(super) struct Assembler {
     names: WireNames,
     blocks: BTreeMap<u64, Block>,
     calls: usize,
+    /// Length of the text of the blocks that have ended.
+    text_len: usize,
     container: Option<Value>,
     stop_reason: Option<String>,
     served_by: ServedBy,
@@ -73,6 +79,7 @@ struct Block {
     input: String,
     /// Index of the call among the calls of the reply, if the block is a call.
     call_index: Option<usize>,
+    is_ended: bool,
 }
 
 impl Assembler {
@@ -81,6 +88,7 @@ impl Assembler {
             names,
             blocks: BTreeMap::new(),
             calls: 0,
+            text_len: 0,
             container: None,
             stop_reason: None,
             served_by: ServedBy::default(),
@@ -113,8 +121,10 @@ impl Assembler {
             Some("text") => emit(text("text"), |text| deltas(Delta::Text(text))),
             _ => emit(text("thinking"), |text| deltas(Delta::Reasoning(text))),
         }
-        self.blocks
-            .insert(index, Block { members, initial_input, input: String::new(), call_index });
+        self.blocks.insert(
+            index,
+            Block { members, initial_input, input: String::new(), call_index, is_ended: false },
+        );
     }
 
     fn extend(
@@ -159,6 +169,21 @@ impl Assembler {
         }
         Ok(())
     }
+
+    /// Emits the sources of a block that has ended.
+    fn end(&mut self, index: u64, deltas: &mut DeltaSink<'_>) {
+        let Some(block) = self.blocks.get_mut(&index) else { return };
+        if std::mem::replace(&mut block.is_ended, true) {
+            return;
+        }
+        for source in sources(&block.members) {
+            deltas(Delta::Source(&shifted(&source, self.text_len)));
+        }
+        if block.members.get("type").is_some_and(|kind| kind == "text") {
+            let text = block.members.get("text").and_then(Value::as_str);
+            self.text_len += text.map_or(0, str::len);
+        }
+    }
 }
 
 fn emit(text: Option<&str>, delta: impl FnOnce(&str)) {
@@ -177,7 +202,7 @@ fn append(members: &mut Map<String, Value>, name: &str, more: &str) {
 /// Converts a block into parts of the reply. The arguments of a call stay as the model wrote them;
 /// the input of a provider's own tool becomes the object that it spells.
 fn finished_parts(block: Block, names: &WireNames) -> Result<Vec<AssistantPart>, DecodeError> {
-    let Block { mut members, initial_input, input, call_index } = block;
+    let Block { mut members, initial_input, input, call_index, .. } = block;
     let is_empty = input.trim().is_empty();
     if call_index.is_none()
         && !is_empty
@@ -213,6 +238,7 @@ impl Assemble for Assembler {
             StreamEvent::ContentBlockDelta { index, delta } => {
                 self.extend(index, &delta, deltas)?
             }
+            StreamEvent::ContentBlockStop { index } => self.end(index, deltas),
             StreamEvent::MessageDelta { delta, usage } => {
                 self.container = delta.container.or_else(|| self.container.take());
                 self.stop_reason = delta.stop_reason.or_else(|| self.stop_reason.take());

@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::anthropic::sources::sources;
 use crate::codec::{DecodeError, RawJson};
-use crate::shared::{Counts, ServedBy};
+use crate::shared::{Counts, ServedBy, place_sources};
 use tool_core::models::WireNames;
 use tool_core::{Arguments, AssistantPart, ChatReply, FinishReason, Reasoning, ToolCall, Usage};
 
@@ -79,6 +80,7 @@ pub(super) fn assemble_reply(
     usage: Counts,
 ) -> ChatReply {
     let mut reply = ChatReply::new(blocks.into_iter().flatten().collect());
+    place_sources(&mut reply.parts);
     reply.parts.extend(container.and_then(sealed_container));
     let finish = match stop_reason {
         None | Some("end_turn" | "stop_sequence") => FinishReason::Stop,
@@ -115,7 +117,7 @@ fn remainder(block: &Value, in_part: &[&str]) -> Option<AssistantPart> {
 }
 
 /// Converts a content block into parts: none for an empty text, otherwise one. Members of the block
-/// that the part does not have precede it.
+/// that the part does not have precede it, and the sources that it names follow it.
 ///
 /// A block that is neither text nor a call belongs to the provider: thinking, sealed or not, and
 /// what its own tools did. It is sent back unchanged. `arguments` returns the raw arguments of a
@@ -127,6 +129,8 @@ pub(super) fn parts(
 ) -> Result<Vec<AssistantPart>, DecodeError> {
     let text = |name: &str| block.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
     let kind = text("type");
+    let sources: Vec<_> =
+        block.as_object().into_iter().flat_map(sources).map(AssistantPart::Source).collect();
     let (remainder, part) = match kind.as_deref() {
         Some("text") => {
             let Some(text) = text("text").filter(|text| !text.is_empty()) else {
@@ -151,5 +155,5 @@ pub(super) fn parts(
         }
         None => return Err(DecodeError::malformed("a content block has no type")),
     };
-    Ok(remainder.into_iter().chain([part]).collect())
+    Ok(remainder.into_iter().chain([part]).chain(sources).collect())
 }

@@ -255,6 +255,10 @@ fn assistant(parts: &[AssistantPart], names: &WireNames, ids: &WireIds<'_>) -> V
     let mut blocks = Vec::new();
     let mut remainder = None;
     for part in parts {
+        // The block that it is from is sent back as it came.
+        if matches!(part, AssistantPart::Source(_)) {
+            continue;
+        }
         match sealed(part).map(kind) {
             Some("text" | "tool_use") => {
                 remainder = sealed(part).and_then(Value::as_object);

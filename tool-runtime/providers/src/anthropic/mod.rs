@@ -3,6 +3,7 @@
 mod assemble;
 mod decode;
 mod encode;
+mod sources;
 
 use serde_json::Value;
 

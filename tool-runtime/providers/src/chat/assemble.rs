@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::ContentBuilder;
 use super::call_positions::CallPositions;
+use super::found_sources::FoundSources;
 use super::reply::{WireCall, WireFunction, assemble_reply, restore_raw_arguments};
 use crate::codec::{Assemble, DecodeError, RawJson};
 use crate::shared::{Counts, ServedBy};
@@ -29,6 +30,8 @@ struct CompletionChunk<S> {
     #[serde(default)]
     usage: Counts,
     error: Option<Value>,
+    citations: Option<Value>,
+    search_results: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +52,7 @@ pub(crate) struct Assembler<S> {
     finish: Option<String>,
     served_by: ServedBy,
     usage: Counts,
+    found: FoundSources,
     is_done: bool,
 }
 
@@ -62,6 +66,7 @@ impl<S: ContentBuilder> Assembler<S> {
             finish: None,
             served_by: ServedBy::default(),
             usage: Counts::default(),
+            found: FoundSources::default(),
             is_done: false,
         }
     }
@@ -134,6 +139,7 @@ impl<S: ContentBuilder> Assemble for Assembler<S> {
         }
         let chunk = chunk.map_err(|error| DecodeError::malformed(error.to_string()))?;
         self.usage.merge(chunk.usage);
+        self.found.merge(chunk.citations, chunk.search_results);
         self.served_by.merge(chunk.id, chunk.model);
         // Lazy: the raw text is searched once, and only if a call needs it.
         let raw_choices = once_with(|| RawJson::new(message).member("choices")).flatten();
@@ -163,9 +169,9 @@ impl<S: ContentBuilder> Assemble for Assembler<S> {
         if self.finish.is_none() && !self.is_done {
             return Err(DecodeError::Incomplete);
         }
-        let Self { content, calls, finish, served_by, usage, names, .. } = self;
+        let Self { content, calls, finish, served_by, usage, found, names, .. } = self;
         let reply = assemble_reply(content, calls, finish.as_deref(), usage, &names)?;
-        Ok(served_by.set_in(reply))
+        Ok(found.add_to(served_by.set_in(reply)))
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod assemble;
 mod call_positions;
+mod found_sources;
 mod reply;
 mod request;
 

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::ContentBuilder;
+use super::found_sources::FoundSources;
 use crate::codec::{DecodeError, RawJson};
-use crate::shared::{Counts, ServedBy};
+use crate::shared::{Counts, ServedBy, place_sources};
 use tool_core::models::WireNames;
 use tool_core::{Arguments, AssistantPart, ChatReply, FinishReason, ToolCall, Usage};
 
@@ -19,6 +20,8 @@ struct Completion<S> {
     choices: Vec<ReplyChoice<S>>,
     #[serde(default)]
     usage: Counts,
+    citations: Option<Value>,
+    search_results: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -84,7 +87,9 @@ pub(crate) fn reply<S: ContentBuilder>(
         choices.and_then(|choices| choices.items().nth(index)?.member("message"))
     });
     let reply = assemble_reply(content, calls, finish_reason.as_deref(), completion.usage, names)?;
-    Ok(served_by.set_in(reply))
+    let mut found = FoundSources::default();
+    found.merge(completion.citations, completion.search_results);
+    Ok(found.add_to(served_by.set_in(reply)))
 }
 
 /// Replaces arguments that are an object by its raw text, which `message` locates.
@@ -135,6 +140,7 @@ pub(super) fn assemble_reply<S: ContentBuilder>(
     }
     let is_refused = content.is_refused();
     let mut parts = content.into_parts();
+    place_sources(&mut parts);
     for call in calls {
         let extra = call.extra_content.and_then(S::seal_extra);
         parts.extend(extra.map(AssistantPart::Reasoning));

@@ -12,10 +12,11 @@ use crate::client::Client;
 use crate::client::chat_exchange::ChatExchange;
 use crate::client::check::check_request;
 use crate::client::extra_options::add_extra;
-use crate::client::paused_reply::{is_paused, joined};
+use crate::client::paused_reply::{is_paused, joined, text_len};
 use crate::client::rejected_output::{called_reply, emitted_reply, rejected_parts};
 use crate::codec::Codec;
 use crate::connection::exchange::timeout_error;
+use crate::shared::shifted;
 use tool_core::__workspace::BoxFuture;
 use tool_core::models::{DeltaSink, ModelInfo, WireNames, repaired_messages};
 use tool_core::{ChatModel, ChatReply, ChatRequest, Delta, ModelError};
@@ -117,21 +118,29 @@ impl<C: Codec> Client<C> {
     /// Runs attempts until one has a reply, or until the retries are used up. An attempt that
     /// failed after the response began is repeated only if the provider reported its failure before
     /// it sent a piece of the reply.
+    ///
+    /// Sources are emitted when the codec knows them, or else at the end. Their ranges are those in
+    /// the text of the turn, of which `known_len` bytes were received before.
     async fn streamed_reply(
         &self,
         request: ChatRequest<'_>,
         exchange: &ChatExchange<'_, C>,
+        known_len: usize,
         deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         let (start, mut attempts) = (Instant::now(), 1);
         loop {
             let error = match self.connection.open(&exchange.http).await {
                 Ok(response) => {
-                    let (mut has_emitted, mut text) = (false, String::new());
+                    let (mut has_emitted, mut text, mut sources) = (false, String::new(), 0);
                     let mut emit = |delta: Delta<'_>| {
                         has_emitted = true;
                         if let Delta::Text(more) = delta {
                             text.push_str(more);
+                        }
+                        if let Delta::Source(source) = delta {
+                            sources += 1;
+                            return deltas(Delta::Source(&shifted(source, known_len)));
                         }
                         deltas(delta);
                     };
@@ -141,7 +150,13 @@ impl<C: Codec> Client<C> {
                             return Ok(emitted_reply(text, parts, deltas));
                         }
                         Err(error @ ModelError::Api(_)) if !has_emitted => error,
-                        outcome => return outcome,
+                        outcome => {
+                            for source in outcome.iter().flat_map(ChatReply::sources).skip(sources)
+                            {
+                                deltas(Delta::Source(&shifted(source, known_len)));
+                            }
+                            return outcome;
+                        }
                     }
                 }
                 Err(ModelError::Api(error)) if error.rejected_output.is_some() => {
@@ -190,7 +205,9 @@ impl<C: Codec> ChatModel for Client<C> {
         let limit = self.connection.timeout;
         let mut paused = Vec::new();
         loop {
-            let reply = timeout(limit, self.streamed_reply(request, &exchange, deltas)).await;
+            let known_len = text_len(&paused);
+            let reply = self.streamed_reply(request, &exchange, known_len, deltas);
+            let reply = timeout(limit, reply).await;
             let reply = reply.map_err(|_| timeout_error(&exchange.http.url, limit))??;
             match self.after_reply(request, &mut paused, reply, true)? {
                 ControlFlow::Continue(next) => exchange = next,

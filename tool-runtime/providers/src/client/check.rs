@@ -45,7 +45,10 @@ fn check_variants(request: &ChatRequest<'_>) -> Result<(), ModelError> {
 
 fn check_part(part: &AssistantPart) -> Result<(), ModelError> {
     match part {
-        AssistantPart::Text { .. } | AssistantPart::Call(_) | AssistantPart::Reasoning(_) => Ok(()),
+        AssistantPart::Text { .. }
+        | AssistantPart::Call(_)
+        | AssistantPart::Reasoning(_)
+        | AssistantPart::Source(_) => Ok(()),
         other => Err(unsupported("part of a reply", other)),
     }
 }

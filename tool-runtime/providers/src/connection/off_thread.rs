@@ -8,6 +8,7 @@ use std::panic::resume_unwind;
 use tokio::task::spawn_blocking;
 
 use tool_core::Delta;
+use tool_core::message::Source;
 use tool_core::models::DeltaSink;
 
 /// The size from which on a message is large: it takes some milliseconds to decode.
@@ -36,6 +37,7 @@ enum OwnedDelta {
     Reasoning(String),
     Call { index: usize, id: String, name: String },
     Arguments { index: usize, text: String },
+    Source(Box<Source>),
 }
 
 impl DeltaBuffer {
@@ -49,6 +51,7 @@ impl DeltaBuffer {
             Delta::Arguments { index, text } => {
                 OwnedDelta::Arguments { index, text: text.to_owned() }
             }
+            Delta::Source(source) => OwnedDelta::Source(Box::new(source.clone())),
             // The codecs of this crate create the kinds above.
             _ => return,
         });
@@ -61,6 +64,7 @@ impl DeltaBuffer {
                 OwnedDelta::Reasoning(text) => Delta::Reasoning(text),
                 OwnedDelta::Call { index, id, name } => Delta::Call { index: *index, id, name },
                 OwnedDelta::Arguments { index, text } => Delta::Arguments { index: *index, text },
+                OwnedDelta::Source(source) => Delta::Source(source),
             });
         }
     }

@@ -10,6 +10,7 @@ use super::decode::{
     CONTINUATION_TOKEN, GenerateContentResponse, REASONING_OF, SIGNATURE, WireCall, counted,
     decode_body, finish,
 };
+use super::grounding::Grounding;
 use crate::codec::{Assemble, DecodeError, RawJson};
 use crate::shared::{Counts, ServedBy};
 use tool_core::models::{DeltaSink, WireNames};
@@ -25,6 +26,7 @@ pub(super) struct PartialReply {
     has_candidate: bool,
     finish_reason: Option<String>,
     continuation_token: Option<String>,
+    grounding: Grounding,
     is_blocked: bool,
     served_by: ServedBy,
     usage: Counts,
@@ -60,6 +62,11 @@ impl PartialReply {
             for (part, raw) in parts.into_iter().zip(raw) {
                 self.add_part(part, raw, names, deltas)?;
             }
+            self.grounding.merge(Grounding {
+                grounding_metadata: candidate.grounding_metadata,
+                citation_metadata: candidate.citation_metadata,
+                url_context_metadata: candidate.url_context_metadata,
+            });
             self.finish_reason = candidate.finish_reason.or_else(|| self.finish_reason.take());
             self.continuation_token =
                 candidate.continuation_token.or_else(|| self.continuation_token.take());
@@ -193,6 +200,8 @@ impl PartialReply {
             self.add_sealed(String::new(), token);
         }
         let mut reply = ChatReply::new(self.parts).finish_reason(finish);
+        let sources = self.grounding.sources(&reply.to_text());
+        reply.parts.extend(sources.into_iter().map(AssistantPart::Source));
         reply.usage = self.usage.usage(counted);
         Ok(self.served_by.set_in(reply))
     }

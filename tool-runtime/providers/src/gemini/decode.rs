@@ -38,6 +38,9 @@ pub(super) struct Candidate {
     pub(super) content: Option<Content>,
     pub(super) finish_reason: Option<String>,
     pub(super) continuation_token: Option<String>,
+    pub(super) grounding_metadata: Option<Value>,
+    pub(super) citation_metadata: Option<Value>,
+    pub(super) url_context_metadata: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]

@@ -5,6 +5,7 @@ mod contents;
 mod decode;
 mod embeddings;
 mod encode;
+mod grounding;
 
 use serde_json::Value;
 

@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::chat::{ContentBuilder, WireCall, reported_error};
 use crate::codec::DecodeError;
+use crate::shared::source;
+use tool_core::message::Source;
 use tool_core::models::DeltaSink;
 use tool_core::{AssistantPart, Delta, Reasoning};
 
@@ -35,6 +37,7 @@ enum ReplyPart {
     Text(String),
     /// Chunk of the type `thinking`.
     Thought(Map<String, Value>),
+    Source(Source),
 }
 
 impl MistralContent {
@@ -46,6 +49,16 @@ impl MistralContent {
         match self.0.last_mut() {
             Some(ReplyPart::Text(text)) => text.push_str(more),
             _ => self.0.push(ReplyPart::Text(more.to_owned())),
+        }
+    }
+
+    /// Adds the ids of the documents that the text before them refers to.
+    fn push_references(&mut self, chunk: &Map<String, Value>) {
+        let ids = chunk.get("reference_ids").and_then(Value::as_array).into_iter().flatten();
+        for id in ids {
+            let id = id.as_str().map_or_else(|| id.to_string(), ToOwned::to_owned);
+            let source = Source::document(format!("reference {id}")).file_id(id);
+            self.0.push(ReplyPart::Source(source));
         }
     }
 
@@ -64,6 +77,17 @@ impl MistralContent {
             _ => self.0.push(ReplyPart::Thought(more)),
         }
     }
+}
+
+/// Reads what one of the provider's tools has found, or a document.
+fn reference(mut chunk: Map<String, Value>) -> Option<Source> {
+    if let Some(url) = chunk.remove("document_url") {
+        chunk.insert("url".into(), url);
+    }
+    if let Some(name) = chunk.remove("document_name") {
+        chunk.insert("title".into(), name);
+    }
+    source(&chunk.into())
 }
 
 /// Returns the readable text of a thought.
@@ -103,7 +127,7 @@ fn extend_thought(thought: &mut Map<String, Value>, more: Map<String, Value>) {
 impl ContentBuilder for MistralContent {
     type Message = WireMessage;
 
-    /// Adds content. References to sources and unknown kinds of chunks are ignored.
+    /// Adds content. Unknown kinds of chunks are ignored.
     fn push(&mut self, message: WireMessage, deltas: &mut DeltaSink<'_>) -> Vec<WireCall> {
         match message.content {
             None => {}
@@ -114,6 +138,10 @@ impl ContentBuilder for MistralContent {
                     match text("type") {
                         Some("thinking") => self.push_thought(chunk, deltas),
                         Some("text") => self.push_text(text("text").unwrap_or_default(), deltas),
+                        Some("reference") => self.push_references(&chunk),
+                        Some("tool_reference" | "document_url") => {
+                            self.0.extend(reference(chunk).map(ReplyPart::Source));
+                        }
                         _ => {}
                     }
                 }
@@ -125,6 +153,7 @@ impl ContentBuilder for MistralContent {
     fn into_parts(self) -> Vec<AssistantPart> {
         let part = |piece| match piece {
             ReplyPart::Text(text) => AssistantPart::Text { text },
+            ReplyPart::Source(source) => AssistantPart::Source(source),
             ReplyPart::Thought(thought) => {
                 let text = text_of(&thought);
                 AssistantPart::Reasoning(Reasoning::new(REASONING_OF, text, thought.into()))

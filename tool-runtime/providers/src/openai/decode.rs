@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 use crate::chat::{ContentBuilder, WireCall};
+use crate::shared::annotated;
 use tool_core::models::DeltaSink;
 use tool_core::{AssistantPart, Delta, Reasoning};
 
@@ -28,6 +29,8 @@ pub(super) struct WireMessage {
     /// Reasoning in pieces with kinds and signatures; OpenRouter needs these back.
     reasoning_details: Option<Vec<Map<String, Value>>>,
     tool_calls: Option<Vec<WireCall>>,
+    /// Citations of the text, also in pieces.
+    annotations: Option<Vec<Value>>,
     /// Single call in the older form of the API.
     #[serde(default, deserialize_with = "single_call")]
     function_call: Option<WireCall>,
@@ -61,6 +64,7 @@ pub(super) struct OpenAiContent {
     reasoning: String,
     details: Vec<Map<String, Value>>,
     text: String,
+    annotations: Vec<Value>,
     refusal: String,
 }
 
@@ -111,6 +115,7 @@ impl ContentBuilder for OpenAiContent {
             deltas(Delta::Text(&more));
             self.text.push_str(&more);
         }
+        self.annotations.extend(message.annotations.into_iter().flatten());
         if let Some(more) = message.refusal.filter(|more| !more.is_empty()) {
             deltas(Delta::Text(&more));
             self.refusal.push_str(&more);
@@ -144,8 +149,10 @@ impl ContentBuilder for OpenAiContent {
         let has_reasoning = !text.is_empty() || !self.details.is_empty();
         let reasoning = Reasoning::new(REASONING_OF, text, sealed);
         let reasoning = has_reasoning.then_some(AssistantPart::Reasoning(reasoning));
-        let texts = [self.text, self.refusal].into_iter().filter(|text| !text.is_empty());
-        reasoning.into_iter().chain(texts.map(|text| AssistantPart::Text { text })).collect()
+        let sources = annotated(&self.annotations, &self.text);
+        let [text, refusal] = [self.text, self.refusal]
+            .map(|text| (!text.is_empty()).then_some(AssistantPart::Text { text }));
+        reasoning.into_iter().chain(text).chain(sources).chain(refusal).collect()
     }
 }
 

@@ -11,12 +11,13 @@ use std::mem;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::decode::{Response, assemble_reply, failed, failure};
+use super::decode::{Response, assemble_reply, failed, failure, sources, text_len};
 use super::items::{Item, kind_of, text_of};
 use super::streamed_item::{StreamedItem, TextSlot};
 use crate::codec::{Assemble, DecodeError};
-use tool_core::ChatReply;
+use crate::shared::shifted;
 use tool_core::models::{DeltaSink, WireNames};
+use tool_core::{AssistantPart, ChatReply, Delta};
 
 #[derive(Deserialize)]
 struct StreamEvent {
@@ -43,6 +44,8 @@ pub(super) struct Assembler {
     by_id: HashMap<String, usize>,
     by_index: HashMap<u64, usize>,
     calls: usize,
+    /// Length of the text of the messages that are complete.
+    text_len: usize,
     last: Option<Response>,
     is_done: bool,
 }
@@ -56,6 +59,7 @@ impl Assembler {
             by_id: HashMap::new(),
             by_index: HashMap::new(),
             calls: 0,
+            text_len: 0,
             last: None,
             is_done: false,
         }
@@ -169,6 +173,14 @@ impl Assembler {
 
     fn update(&mut self, position: usize, item: Item, is_whole: bool, deltas: &mut DeltaSink<'_>) {
         let Some(known) = self.items.get_mut(position) else { return };
+        if is_whole && !known.is_whole {
+            for part in sources(&item) {
+                if let AssistantPart::Source(source) = part {
+                    deltas(Delta::Source(&shifted(&source, self.text_len)));
+                }
+            }
+            self.text_len += text_len(&item);
+        }
         known.update(item, is_whole, deltas);
         known.begin_call(&mut self.calls, &self.names, deltas);
     }

@@ -7,9 +7,9 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::items::{Item, kind_of, remainder, text_of, with_annotations};
+use super::items::{ANNOTATIONS, Item, kind_of, remainder, text_of, with_annotations};
 use crate::codec::DecodeError;
-use crate::shared::{Counts, ServedBy};
+use crate::shared::{Counts, ServedBy, annotated, place_sources, source_list};
 use tool_core::models::WireNames;
 use tool_core::{Arguments, AssistantPart, ChatReply, FinishReason, Reasoning, ToolCall, Usage};
 
@@ -85,7 +85,8 @@ pub(super) fn assemble_reply(
     };
     let output = output.ok_or_else(|| DecodeError::malformed("no output"))?;
     let is_refused = output.iter().any(is_refusal);
-    let parts = parts(output, names, provider)?;
+    let mut parts = parts(output, names, provider)?;
+    place_sources(&mut parts);
     let finish = match incomplete.as_deref() {
         Some("content_filter") => FinishReason::ContentFilter,
         // What is incomplete is truncated, whatever the reason is called.
@@ -128,6 +129,7 @@ fn parts(
         let sealed = |text: String, item: Item| {
             AssistantPart::Reasoning(Reasoning::new(provider, text, item.into()))
         };
+        let sources = sources(&item);
         let part = match kind_of(&item) {
             "message" => {
                 let text: String = texts(&item, "content").collect();
@@ -156,8 +158,29 @@ fn parts(
                 follows_sealed = true;
             }
         }
+        parts.extend(sources);
     }
     Ok(parts)
+}
+
+/// Returns the sources that an item names: the annotations of a message, with ranges in its text,
+/// or what the provider's own tools have found.
+pub(super) fn sources(item: &Item) -> Vec<AssistantPart> {
+    if kind_of(item) == "message" {
+        let text: String = texts(item, "content").collect();
+        let item = with_annotations(item);
+        let annotations = item.get(ANNOTATIONS).and_then(Value::as_array);
+        return annotated(annotations.into_iter().flatten(), &text);
+    }
+    let pages = item.get("action").and_then(|action| action.get("sources"));
+    let found = source_list(pages).chain(source_list(item.get("results")));
+    found.map(AssistantPart::Source).collect()
+}
+
+/// Returns the length of the text of a message.
+pub(super) fn text_len(item: &Item) -> usize {
+    let is_message = kind_of(item) == "message";
+    texts(item, "content").filter(|_| is_message).map(str::len).sum()
 }
 
 /// Returns the readable texts of reasoning: the summary, and the content if there is some.

@@ -111,6 +111,8 @@ fn conversation(request: ChatRequest<'_>, names: &WireNames, provider: &str) -> 
                             items.push_output(encode_call(call, names, &ids))
                         }
                         AssistantPart::Reasoning(reasoning) => items.push_sealed(reasoning),
+                        // The annotations of the text are sent back as they came.
+                        AssistantPart::Source(_) => {}
                         _ => {} // `check` has refused the request.
                     }
                 }

@@ -222,7 +222,7 @@ fn with_parts(mut item: Item) -> Item {
 }
 
 /// Member of the text of a message, with its citations.
-const ANNOTATIONS: &str = "annotations";
+pub(super) const ANNOTATIONS: &str = "annotations";
 
 /// Adds the annotations of the texts of a message to the message itself. Their positions become
 /// those in the whole text, which the part of the message has.

@@ -2,11 +2,13 @@
 
 mod counts;
 mod served_by;
+mod sources;
 
 use serde_json::Value;
 
 pub(crate) use counts::{Counts, count};
 pub(crate) use served_by::ServedBy;
+pub(crate) use sources::{annotated, place_sources, shifted, source, source_list};
 
 /// The types of images that most APIs accept. An API refuses a request with an image of any other
 /// type, so a codec sends a note in its place.

@@ -233,7 +233,9 @@ fn process_end(ended: &ProcessEnd) -> String {
 
 /// Adds the reply of a model.
 pub(super) fn of_reply(row: &mut Row, event: &ModelEvent) {
-    let ModelEvent::Replied { text, reasoning, calls, provider, model, finish_reason, .. } = event
+    let ModelEvent::Replied {
+        text, reasoning, calls, sources, provider, model, finish_reason, ..
+    } = event
     else {
         return;
     };
@@ -265,6 +267,15 @@ pub(super) fn of_reply(row: &mut Row, event: &ModelEvent) {
             .map(|call| vec![call.name.clone(), call.arguments.to_string(), call.id.to_string()]);
         let head = vec!["Tool", "Arguments", "Call"];
         row.table("Calls", head, cells.collect());
+    }
+    if !sources.is_empty() {
+        let cells = sources.iter().map(|source| {
+            let quote = source.quote.clone().unwrap_or_default();
+            let cited = source.cited_in(text).unwrap_or_default().to_owned();
+            vec![source.to_string(), quote, cited]
+        });
+        let head = vec!["Source", "Quotation", "Cited for"];
+        row.table("Sources", head, cells.collect());
     }
 }
 

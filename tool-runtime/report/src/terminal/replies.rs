@@ -177,6 +177,7 @@ mod tests {
             text: text.to_owned(),
             reasoning: None,
             calls: Vec::new(),
+            sources: Vec::new(),
             provider: None,
             model: None,
             finish_reason: FinishReason::Stop,

@@ -1,6 +1,6 @@
 //! Changes of the screen for an event; the display renders them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use serde::Deserialize as _;
@@ -12,10 +12,14 @@ use tool_core::event::{
     EventKind, MessageSource, ModelEvent, Origin, Plan, Progress, RunEvent, RunId, StepStatus,
     ToolEvent,
 };
+use tool_core::message::Source;
 use tool_core::{CallId, Event, ToolCall, ToolExecution, Usage};
 
 /// Code of a run that waits for a decision.
 const AWAITING_APPROVAL: &str = "AWAITING_APPROVAL";
+
+/// The highest number of sources of a reply that are shown.
+const MAX_SOURCES: usize = 5;
 
 /// Change of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,11 +106,17 @@ impl Screen {
             EventKind::Model(ModelEvent::Requested { .. }) => {
                 vec![self.begin(origin, None, "model", "")]
             }
-            EventKind::Model(ModelEvent::Replied { text, calls, usage, duration, .. }) => {
+            EventKind::Model(ModelEvent::Replied {
+                text, calls, sources, usage, duration, ..
+            }) => {
                 let text = if shows_text { "" } else { text };
                 let reply_line = (!shows_text || !calls.is_empty())
                     .then(|| line(Sign::Reply, reply_text(text, calls, *usage, *duration)));
-                self.end(origin, None, reply_line)
+                let source_lines = source_texts(sources)
+                    .into_iter()
+                    .map(|text| line(Sign::Reply, join_columns(["source".into(), text])));
+                let reply = self.end(origin, None, reply_line).into_iter();
+                reply.chain(source_lines).collect()
             }
             EventKind::Tool(ToolEvent::Started { call, .. }) => {
                 let arguments = excerpt(&call.arguments.to_text());
@@ -253,6 +263,20 @@ fn reply_text(text: &str, calls: &[ToolCall], usage: Option<Usage>, duration: Du
     };
     let tokens = usage.map(tokens).unwrap_or_default();
     join_columns(["model".into(), time(duration), tokens, excerpt(text), calls])
+}
+
+/// Returns the different sources of a reply, up to a limit.
+fn source_texts(sources: &[Source]) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    let mut known = HashSet::new();
+    let lines = sources.iter().map(|source| excerpt(&source.to_string()));
+    texts.extend(lines.filter(|text| !text.is_empty() && known.insert(text.clone())));
+    let more = texts.len().saturating_sub(MAX_SOURCES);
+    if more > 0 {
+        texts.truncate(MAX_SOURCES);
+        texts.push(format!("and {more} more"));
+    }
+    texts
 }
 
 fn execution_result(execution: &ToolExecution) -> (Sign, String) {

@@ -17,6 +17,7 @@ use crate::agent::StopReason;
 use crate::agent::config::AgentConfig;
 use crate::agent::hook::ModelHook;
 use crate::agent::request::budget::RequestBudget;
+use crate::agent::request::cited_text::CitedText;
 use crate::agent::request::piece_hooks::PieceHooks;
 use crate::drivers::{DeltaDecoder, DeltaTracker, PreparedRequest, ReplyParseErrorKind};
 use crate::event::ModelEvent;
@@ -79,6 +80,7 @@ impl ModelExchange<'_> {
             tracker: DeltaTracker::new(transcript),
             pieces: PieceHooks::new(&agent.hooks, context),
         };
+        let mut cited;
         let mut reply = loop {
             streamed.restart();
             let key = request_key(&context, attempt);
@@ -96,6 +98,7 @@ impl ModelExchange<'_> {
             for reason in std::mem::take(&mut raw.warnings) {
                 emit(ModelEvent::ClientWarning { reason });
             }
+            cited = CitedText::of(&raw);
             let mut error = match guard_driver(|| driver.parse(raw, request))? {
                 Ok(reply) => break reply,
                 Err(error) => error,
@@ -121,6 +124,9 @@ impl ModelExchange<'_> {
             prepared.push_feedback(&error);
             attempt += 1;
         };
+        if let Some(cited) = cited {
+            cited.restore(&mut reply);
+        }
         let choice = request.options.tool_choice.clone();
         if !(is_call_due && choice.requires_call())
             && let Some((last, model)) = guard_driver(|| driver.answer_request(&reply, request))?
@@ -143,12 +149,15 @@ impl ModelExchange<'_> {
             });
             pieces.finish(&mut |delta| deltas.push(delta));
         }
+        let cited = CitedText::of(&reply);
+        let fit = |reply: &mut ChatReply| cited.iter().for_each(|cited| cited.fit(reply));
         stop_if_requested(
             streamed
                 .pieces
                 .change(&mut reply)
                 .map_or_else(hook_panicked, |()| ControlFlow::Continue(())),
         )?;
+        fit(&mut reply);
         let was_streamed = deltas.is_some() && !holds_back && !agent.hooks.is_empty();
         let streamed_parts = was_streamed.then(|| reply.parts.clone());
         reply.usage = budget.reported_usage();
@@ -161,6 +170,7 @@ impl ModelExchange<'_> {
         {
             emit(ModelEvent::ReplyReplaced { text: ChatReply::new(parts).to_text() });
         }
+        fit(&mut reply);
         // A hook may have replaced the reply. The usage of the replaced one still counts.
         reply.usage = reply.usage.or_else(|| budget.reported_usage());
         Ok((reply, choice))

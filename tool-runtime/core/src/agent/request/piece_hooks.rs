@@ -56,6 +56,8 @@ impl<'q> PieceHooks<'q> {
                 sink(delta);
             }
             Delta::Arguments { .. } => sink(delta),
+            // The hooks may have changed the text that the range is in.
+            Delta::Source(source) => sink(Delta::Source(&source.without_range())),
         }
     }
 
@@ -81,7 +83,7 @@ impl<'q> PieceHooks<'q> {
             let (kind, text) = match part {
                 AssistantPart::Text { text } => (Kind::Text, text),
                 AssistantPart::Reasoning(reasoning) => (Kind::Reasoning, &mut reasoning.text),
-                AssistantPart::Call(_) => continue,
+                AssistantPart::Call(_) | AssistantPart::Source(_) => continue,
             };
             if !self.hooks.is_empty() {
                 *text = self.change_piece(kind, text, true);

@@ -164,6 +164,7 @@ impl Run {
                 text: reply.text(),
                 reasoning: reply.reasoning(),
                 calls: reply.calls().cloned().collect(),
+                sources: reply.sources().cloned().collect(),
                 provider,
                 model: served_by.or(name),
                 finish_reason,

@@ -22,6 +22,7 @@ pub fn estimate_tokens(message: &Message) -> u64 {
         Message::Assistant { parts, .. } => sum(parts.iter().map(|part| match part {
             AssistantPart::Text { text } => (text.len(), 0),
             AssistantPart::Call(call) => (call.name.len() + arguments_bytes(&call.arguments), 0),
+            AssistantPart::Source(_) => (0, 0),
             AssistantPart::Reasoning(reasoning) => (json_bytes(&reasoning.sealed), 0),
         })),
         Message::Tool { results } => sum(results.iter().map(|result| {

@@ -1,6 +1,6 @@
 //! Decodes a decision while it is streamed: reasoning, answer, and the arguments of a call.
 
-use super::super::driver::StreamDecoder;
+use super::super::driver::{StreamDecoder, emit_other};
 use super::super::text::{Formats, TextStream, ToolLookup};
 use super::decision::{ANSWERS, ARGS, THOUGHT};
 use crate::json::Partial;
@@ -190,7 +190,7 @@ impl ValueScan {
 
 impl StreamDecoder for DecisionDecoder<'_> {
     fn decode(&mut self, delta: Delta<'_>, emit: &mut DeltaSink<'_>) {
-        let Delta::Text(piece) = delta else { return emit(delta) };
+        let Delta::Text(piece) = delta else { return emit_other(delta, emit) };
         let chunk = self.stream.push(piece);
         if chunk.replaces_previous {
             self.text = String::new();

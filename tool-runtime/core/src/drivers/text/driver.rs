@@ -2,6 +2,7 @@
 
 use super::scanner::MAX_CALLS;
 use super::{Formats, TextStream, ToolLookup};
+use crate::drivers::driver::emit_other;
 use crate::drivers::driver::{DeltaDecoder, StreamDecoder};
 use crate::drivers::native::{EchoFilter, strip_echoed_arguments};
 use crate::drivers::text::quotation::unreadable::{
@@ -164,7 +165,7 @@ pub(crate) fn reasoning_part(text: String) -> AssistantPart {
 /// Emits a call once it is complete: until then it may turn out to be text.
 impl StreamDecoder for TextStream<'_> {
     fn decode(&mut self, delta: Delta<'_>, emit: &mut DeltaSink<'_>) {
-        let Delta::Text(piece) = delta else { return emit(delta) };
+        let Delta::Text(piece) = delta else { return emit_other(delta, emit) };
         let before = self.emitted_calls();
         let chunk = self.push(piece);
         let first = if chunk.replaces_previous { 0 } else { before };

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use rmcp::model::{ContentBlock, ResourceContents};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
+use tool_core::__workspace::{MediaKind, UriUse, media_refusal, uri_use};
 use tool_core::message::{Audio, EmbeddedResource, ResourceLink, strip_invisible};
 use tool_core::schema::Schema;
 use tool_core::{ContentPart, Image, ToolError, ToolOutput};
 
-use crate::client::calls::media::{MediaKind, UriUse, refusal, uri_use};
 use crate::client::limits::ResultLimits;
 use crate::client::tools::text::{clean_line, clean_value, json_bytes, marked};
 
@@ -172,14 +172,14 @@ impl<'r> Parts<'r> {
             ContentBlock::Text(text) => self.push_text(&text.text),
             ContentBlock::Image(image) => {
                 let media_type = media_type_label(&image.mime_type);
-                match refusal(MediaKind::Image, &media_type, &image.data) {
+                match media_refusal(MediaKind::Image, &media_type, &image.data) {
                     Some(reason) => self.push_refused("image", &media_type, reason),
                     None => self.push_media(Image { media_type, base64: image.data }.into()),
                 }
             }
             ContentBlock::Audio(audio) => {
                 let media_type = media_type_label(&audio.mime_type);
-                match refusal(MediaKind::Audio, &media_type, &audio.data) {
+                match media_refusal(MediaKind::Audio, &media_type, &audio.data) {
                     Some(reason) => self.push_refused("audio", &media_type, reason),
                     None => self.push_media(Audio::new(media_type, audio.data).into()),
                 }
@@ -300,7 +300,7 @@ pub(crate) fn resource_part(
         }
         ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
             let media_type = mime_type.as_deref().unwrap_or("application/octet-stream");
-            match refusal(MediaKind::Other, media_type, &blob) {
+            match media_refusal(MediaKind::Other, media_type, &blob) {
                 Some(reason) => {
                     let media_type = media_type_label(media_type);
                     let text = format!("[data `{media_type}` were left out: {reason}]");

@@ -2,7 +2,6 @@
 
 pub(crate) mod content;
 pub(crate) mod deadline;
-pub(crate) mod media;
 pub(crate) mod metadata;
 pub(crate) mod remote_tool;
 pub(crate) mod request_error;

@@ -7,14 +7,13 @@ use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, ErrorCode, ErrorData, Role, SamplingMessage,
     SamplingMessageContentBlock,
 };
+use tool_core::__workspace::{MediaKind, media_refusal};
 use tool_core::agent::Prices;
 use tool_core::message::{Audio, strip_invisible};
 use tool_core::{
     ChatModel, ChatOptions, ChatRequest, ContentPart, EffectRecord, FinishReason, Image, Message,
     ToolContext, Usage,
 };
-
-use crate::client::calls::media::{MediaKind, refusal};
 
 /// Lets a server use a model of the program, within limits.
 ///
@@ -213,7 +212,7 @@ fn chat_message(message: SamplingMessage, bytes: &mut usize) -> Result<Message, 
 
 /// Refuses data that the model can't read.
 fn checked(kind: MediaKind, name: &str, media_type: &str, base64: &str) -> Result<(), ErrorData> {
-    match refusal(kind, media_type, base64) {
+    match media_refusal(kind, media_type, base64) {
         Some(reason) => Err(refused(format!("invalid {name} in the prompt: {reason}"))),
         None => Ok(()),
     }

@@ -40,6 +40,27 @@ fn failed_request_is_a_row_with_its_code_and_what_had_arrived() {
 }
 
 #[test]
+fn reply_lists_its_sources() {
+    let sources = json!([
+        {"url": "https://w.example/a", "title": "W", "quote": "Wet.", "range": {"start": 4, "end": 9}},
+        {"file_name": "a.pdf", "location": "page 3", "range": {"start": 4, "end": 900}},
+    ]);
+    let replied = json!({"text": "Yes. Rain", "calls": [], "sources": sources, "duration_us": 1});
+    let rows = log(&[
+        ("1 0 run.started", json!({})),
+        ("1 1 model.requested", json!({})),
+        ("1 2 model.replied", replied),
+        ("1 3 run.finished", json!({"duration_us": 3})),
+    ]);
+    let table = rows[1].details.iter().find_map(|detail| match detail {
+        Detail::Table { title: "Sources", cells, .. } => Some(cells.clone()),
+        _ => None,
+    });
+    let expected = [["W, https://w.example/a", "Wet.", " Rain"], ["a.pdf, page 3", "", ""]];
+    assert_eq!(table.unwrap(), expected);
+}
+
+#[test]
 fn call_that_waited_says_how_long() {
     for (running_at, expected) in [(5_001, true), (9, false)] {
         let rows = log(&[

@@ -1,4 +1,4 @@
-//! Checks of what a server sends beside text: binary data, and URIs that someone may follow.
+//! Checks of what comes from outside beside text: binary data, and URIs that someone may follow.
 
 /// The schemes of links that are passed on.
 const LINKS: [&str; 2] = ["https://", "http://"];
@@ -21,20 +21,19 @@ const REFUSED_SCHEMES: [&str; 14] = [
     "view-source",
 ];
 
-/// How a URI of a server is passed on.
+/// How a URI from outside is passed on.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum UriUse {
+pub enum UriUse {
     /// The URI is a link, which programs may show and follow.
     Link,
-    /// The URI is text: the name of a resource of the server, or of something that only some
-    /// programs open.
+    /// The URI is text: the name of a resource, or of something that only some programs open.
     Text,
     /// The URI is left out because of this scheme.
     Refused(String),
 }
 
 /// Decides how a URI is passed on.
-pub(crate) fn uri_use(uri: &str) -> UriUse {
+pub fn uri_use(uri: &str) -> UriUse {
     // Browsers ignore these in a scheme, too.
     let visible = |c: &char| !c.is_whitespace() && !c.is_control();
     let normal: String = uri.chars().filter(visible).collect::<String>().to_ascii_lowercase();
@@ -60,15 +59,18 @@ pub(crate) fn uri_use(uri: &str) -> UriUse {
 
 /// The kind of binary data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MediaKind {
+pub enum MediaKind {
+    /// Data of the type `image`.
     Image,
+    /// Data of the type `audio`.
     Audio,
+    /// Data of any type.
     Other,
 }
 
 /// Returns why data can't be passed on, if they can't: a model API refuses the whole request
 /// because of them.
-pub(crate) fn refusal(kind: MediaKind, media_type: &str, base64: &str) -> Option<&'static str> {
+pub fn media_refusal(kind: MediaKind, media_type: &str, base64: &str) -> Option<&'static str> {
     let (main, sub) = media_type.split_once('/').unwrap_or_default();
     let is_token = |text: &str| {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "!#$&-^_.+".contains(c);
@@ -161,7 +163,7 @@ mod tests {
             (Image, "image/png", "data:image/png;base64,aGVs", false),
             (Image, "image/png", "https://example.com/a.png", false),
         ] {
-            let refusal = refusal(kind, media_type, base64);
+            let refusal = media_refusal(kind, media_type, base64);
             assert_eq!(refusal.is_none(), is_good, "{media_type} {base64}: {refusal:?}");
         }
     }

@@ -1,3 +1,7 @@
+//! Binary data in messages: images, audio and files.
+
+pub(crate) mod image_type;
+
 use serde::{Deserialize, Serialize};
 
 /// An image for a model that accepts images.

@@ -1,0 +1,37 @@
+//! Lines of single events.
+
+use serde_json::{Value, json};
+use tool_runtime::Event;
+use tool_runtime::event::Observer;
+use tool_runtime::terminal::Terminal;
+
+use super::Output;
+
+/// Creates an event of one run at the given depth.
+pub(super) fn event(depth: u32, name: &str, more: Value) -> Event {
+    let mut json = json!({ "run": "1", "turn": 1, "at": 0, "event": name });
+    json.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    if depth > 0 {
+        (json["depth"], json["parent"]) = (json!(depth), json!("c"));
+    }
+    serde_json::from_value(json).unwrap()
+}
+
+#[test]
+fn different_sources_of_a_reply_are_listed_up_to_a_limit() {
+    let output = Output::default();
+    let terminal = Terminal::plain(output.clone());
+    let page =
+        |number: usize| json!({ "url": format!("https://w.example/{number}"), "title": "W" });
+    let mut sources: Vec<_> = (0..7).map(page).collect();
+    sources.insert(1, page(0));
+    sources.push(json!({ "media_type": "text/plain" }));
+    let replied = json!({ "text": "Rain.", "calls": [], "sources": sources, "duration_us": 0 });
+    terminal.observe(&event(0, "model.replied", replied));
+    let lines = output.lines();
+    assert_eq!(lines.len(), 7, "{lines:?}");
+    assert!(lines[0].contains("Rain."), "{lines:?}");
+    assert!(lines[1].ends_with("source  W, https://w.example/0"), "{lines:?}");
+    assert!(lines[5].ends_with("source  W, https://w.example/4"), "{lines:?}");
+    assert!(lines[6].ends_with("source  and 2 more"), "{lines:?}");
+}

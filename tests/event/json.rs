@@ -8,7 +8,7 @@ use tool_runtime::event::{
     ModelEvent, Origin, Plan, PlanStep, Progress, RunEvent, RunId, StepStatus, ToolEvent,
 };
 use tool_runtime::json::parse;
-use tool_runtime::message::{FileData, Source};
+use tool_runtime::message::{FileData, GeneratedFile, Source};
 use tool_runtime::{Event, FinishReason, ToolCall, ToolExecution, ToolResult, Usage};
 
 fn review() -> Value {
@@ -160,6 +160,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 text: "t".into(),
                 reasoning: Some("r".into()),
                 calls: vec![now_call.clone()],
+                attachments: vec![Attachment::of_file(&GeneratedFile::base64("p", "image/png", "AAAA"))],
                 sources: vec![Source::web("https://h.invalid").title("H").range(0..1)],
                 provider: Some("openai".into()),
                 model: Some("gpt-5".into()),
@@ -171,6 +172,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             .into(),
             "model.replied",
             json!({"message": "m1", "text": "t", "reasoning": "r", "calls": [call_json], "provider": "openai",
+                "attachments": [{"media_type": "image/png", "byte_len": 3}],
                 "sources": [{"url": "https://h.invalid", "title": "H", "range": {"start": 0, "end": 1}}],
                 "model": "gpt-5", "finish_reason": "tool_calls", "context_tokens": 400_000,
                 "duration_us": 5,

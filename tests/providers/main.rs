@@ -5,6 +5,7 @@ mod anthropic;
 mod cassette;
 mod conformance;
 mod embeddings;
+mod files;
 mod gemini;
 mod mistral;
 mod ollama;

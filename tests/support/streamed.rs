@@ -1,6 +1,6 @@
 //! Collects the reply and the deltas of a stream.
 
-use tool_runtime::message::Source;
+use tool_runtime::message::{GeneratedFile, Source};
 use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError};
 
 #[derive(Debug, Default, PartialEq)]
@@ -12,6 +12,7 @@ pub struct Collected {
     /// The ids with which the calls started.
     pub ids: Vec<String>,
     pub sources: Vec<Source>,
+    pub files: Vec<GeneratedFile>,
 }
 
 pub async fn streamed(model: &dyn ChatModel) -> (Result<ChatReply, ModelError>, Collected) {
@@ -29,6 +30,7 @@ pub async fn streamed(model: &dyn ChatModel) -> (Result<ChatReply, ModelError>, 
                 collected.calls.push([name.to_owned(), String::new()]);
             }
             Delta::Arguments { index: place, text } => collected.calls[place][1] += text,
+            Delta::File(file) => collected.files.push(file.clone()),
             Delta::Source(source) => collected.sources.push(source.clone()),
             other => panic!("{other:?}"),
         })

@@ -35,3 +35,15 @@ fn different_sources_of_a_reply_are_listed_up_to_a_limit() {
     assert!(lines[5].ends_with("source  W, https://w.example/4"), "{lines:?}");
     assert!(lines[6].ends_with("source  and 2 more"), "{lines:?}");
 }
+
+#[test]
+fn files_of_a_reply_are_listed_with_their_size() {
+    let output = Output::default();
+    let terminal = Terminal::plain(output.clone());
+    let files = json!([{ "media_type": "image/png", "byte_len": 70 }, { "name": "a.csv" }]);
+    let replied = json!({ "text": "Here.", "calls": [], "attachments": files, "duration_us": 0 });
+    terminal.observe(&event(0, "model.replied", replied));
+    let lines = output.lines();
+    assert!(lines[1].ends_with("file  image/png, 70 bytes"), "{lines:?}");
+    assert!(lines[2].ends_with("file  a.csv"), "{lines:?}");
+}

@@ -2,6 +2,7 @@
 
 mod call_ids;
 mod failed;
+mod files;
 mod hooks;
 mod nested;
 mod sources;

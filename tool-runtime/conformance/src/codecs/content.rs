@@ -1,7 +1,7 @@
 //! Messages with each kind of part, and the texts of them that a request must contain.
 
 use serde_json::{Value, json};
-use tool_core::message::{Audio, EmbeddedResource, FileData, ResourceLink, Source};
+use tool_core::message::{Audio, EmbeddedResource, FileData, GeneratedFile, ResourceLink, Source};
 use tool_core::{
     AssistantPart, ChatRequest, ContentPart, Image, Message, ModelError, Reasoning, ToolCall,
     ToolResult,
@@ -96,6 +96,8 @@ pub(super) fn samples() -> Vec<Sample> {
     let text = |text: &str| AssistantPart::Text { text: text.into() };
     let call = ToolCall::new("abcdefghi", "name_of_tool", json!({ "city": "value-of-argument" }));
     let written = |arguments: &str| ToolCall::new("bcdefghij", "name_of_tool", arguments);
+    let generated = GeneratedFile::base64("another", "image/png", "iVBORw0KGgoAAAAP");
+    let stored = GeneratedFile::stored("another", "id-of-file").name("a.csv");
     let success = ToolResult::success(&call, "text-of-result");
     let mut samples = vec![
         Sample::new(
@@ -140,6 +142,23 @@ pub(super) fn samples() -> Vec<Sample> {
             ],
             &["text-beside-source"],
         ),
+        Sample {
+            kind: "a file of the assistant beside a text".into(),
+            messages: vec![
+                user(),
+                Message::reply(vec![
+                    text("text-beside-file"),
+                    AssistantPart::File(generated.clone()),
+                ]),
+                user(),
+            ],
+            marks: vec![vec!["text-beside-file".to_owned()], vec![generated.note()]],
+        },
+        Sample {
+            kind: "a file of the assistant".into(),
+            messages: vec![user(), Message::reply(vec![AssistantPart::File(stored.clone())]), user()],
+            marks: vec![vec![stored.note()]],
+        },
         Sample::new(
             "a failed result",
             with_results(

@@ -7,7 +7,7 @@ use tool_core::event::{
     Attachment, BlockReason, EventKind, LogEvent, MessageSource, ModelEvent, Origin, Progress,
     RunEvent, ToolEvent, UnmatchedRule,
 };
-use tool_core::message::{FileData, Source};
+use tool_core::message::{FileData, GeneratedFile, Source};
 use tool_core::{Event, FinishReason, ToolCall, ToolExecution, ToolResult, Usage};
 
 /// Returns an event of each kind, some with empty and some with unusual texts.
@@ -64,6 +64,7 @@ fn kinds(text: &str) -> Vec<EventKind> {
             reasoning: Some(text()),
             calls: vec![call.clone()],
             sources: vec![Source::web(text())],
+            attachments: vec![Attachment::of_file(&GeneratedFile::stored(text(), text()))],
             provider: Some(text()),
             model: Some(text()),
             finish_reason: FinishReason::Length,

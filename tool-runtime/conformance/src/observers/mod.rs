@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tool_core::event::{Observer, Origin};
-use tool_core::message::Source;
+use tool_core::message::{GeneratedFile, Source};
 use tool_core::{Delta, Event};
 
 use crate::Violation;
@@ -95,8 +95,10 @@ fn check_deltas(observer: &impl Observer) -> Result<(), Violation> {
     let before = observer.receives_deltas();
     for text in ["", "noon", "\u{202e}\u{0}\u{1f600}"] {
         let source = Source::document(text);
+        let file = GeneratedFile::base64(text, text, text).name(text);
         let pieces = [
             Delta::Source(&source),
+            Delta::File(&file),
             Delta::Text(text),
             Delta::Reasoning(text),
             Delta::Call { index: usize::MAX, id: text, name: text },

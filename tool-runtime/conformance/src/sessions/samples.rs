@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::Violation;
 use crate::violation::{ensure_eq, failed};
 use tool_core::agent::session::{SessionQuery, SessionRecord, SessionStore, SessionWrite};
-use tool_core::message::{Audio, EmbeddedResource, FileData, ResourceLink, Source};
+use tool_core::message::{Audio, EmbeddedResource, FileData, GeneratedFile, ResourceLink, Source};
 use tool_core::{AssistantPart, ContentPart, Image, Message, Reasoning, ToolCall, ToolResult};
 
 /// Names that differ by little.
@@ -62,6 +62,8 @@ pub(super) fn messages() -> Vec<Message> {
             parts: vec![
                 AssistantPart::Reasoning(reasoning),
                 AssistantPart::Text { text: text.into() },
+                AssistantPart::File(GeneratedFile::base64(text, text, text).name(text)),
+                AssistantPart::File(GeneratedFile::stored(text, text)),
                 AssistantPart::Source(Source::web(text).quote(text).range(0..usize::MAX)),
                 AssistantPart::Call(call.clone()),
                 AssistantPart::Call(value),

@@ -14,7 +14,7 @@ use super::run::Run;
 use super::{Answer, Extract, Extracted, Stopped};
 use crate::event::{Event, Observer, Origin, RunId};
 use crate::guard::BoxFuture;
-use crate::message::{CallId, Delta, Source};
+use crate::message::{CallId, Delta, GeneratedFile, Source};
 
 /// A run as a stream of its text, calls and events, in the order in which they happen.
 ///
@@ -111,6 +111,8 @@ pub enum StreamItem {
     /// A source that the reply names, such as a web page. Its range is in the text of the whole
     /// reply.
     Source(Source),
+    /// A file that the model has created, such as an image, with its data.
+    File(GeneratedFile),
     /// An event of the run or of a run nested in it, such as the
     /// [end](crate::event::ToolEvent::Finished) of a call.
     Event(Event),
@@ -133,6 +135,7 @@ impl From<Delta<'_>> for StreamItem {
             }
             Delta::Arguments { index, text } => Self::Arguments { index, text: text.into() },
             Delta::Source(source) => Self::Source(source.clone()),
+            Delta::File(file) => Self::File(file.clone()),
         }
     }
 }

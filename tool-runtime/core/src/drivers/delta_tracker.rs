@@ -16,6 +16,8 @@ pub(crate) struct DeltaTracker<'t> {
     calls: BTreeMap<usize, EmittedCall>,
     /// How often each source was emitted. Its range may be known later.
     sources: HashMap<Source, usize>,
+    /// The number of emitted files.
+    files: usize,
 }
 
 /// The emitted part of a call.
@@ -32,7 +34,7 @@ impl<'t> DeltaTracker<'t> {
     pub(crate) fn new(transcript: &'t [Message]) -> Self {
         let (text, reasoning) = (String::new(), String::new());
         let (calls, sources) = (BTreeMap::new(), HashMap::new());
-        Self { transcript, ids: None, text, reasoning, calls, sources }
+        Self { transcript, ids: None, text, reasoning, calls, sources, files: 0 }
     }
 
     /// Forgets the emitted part of a reply that was rejected. Its ids stay in use.
@@ -41,6 +43,7 @@ impl<'t> DeltaTracker<'t> {
         self.reasoning.clear();
         self.calls.clear();
         self.sources.clear();
+        self.files = 0;
     }
 
     /// Passes a delta on to `deltas` and records it.
@@ -48,6 +51,7 @@ impl<'t> DeltaTracker<'t> {
         match delta {
             Delta::Text(text) => self.text.push_str(text),
             Delta::Reasoning(text) => self.reasoning.push_str(text),
+            Delta::File(_) => self.files += 1,
             Delta::Source(source) => *self.sources.entry(source.without_range()).or_default() += 1,
             Delta::Call { index, id: original_id, name } => {
                 let id = self.call_id(index, original_id);
@@ -85,6 +89,8 @@ impl<'t> DeltaTracker<'t> {
                         deltas(Delta::Reasoning(text));
                     });
                 }
+                AssistantPart::File(_) if self.files > 0 => self.files -= 1,
+                AssistantPart::File(file) => deltas(Delta::File(file)),
                 AssistantPart::Source(source) => {
                     match self.sources.get_mut(&source.without_range()) {
                         Some(count) if *count > 0 => *count -= 1,

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::message::{ContentPart, EmbeddedResource, ResourceLink};
+use crate::message::{ContentPart, EmbeddedResource, GeneratedFile, Media, ResourceLink};
 
 /// A part of a message that is not text, described without its data.
 ///
@@ -31,14 +31,27 @@ pub struct Attachment {
 }
 
 impl Attachment {
+    /// Describes a file that a model has created.
+    pub fn of_file(file: &GeneratedFile) -> Self {
+        let GeneratedFile { name, media_type, .. } = file;
+        match file.media() {
+            Some(media) => Self::of_media(&media),
+            None => Self { name: name.clone(), media_type: media_type.clone(), byte_len: None },
+        }
+    }
+
+    fn of_media(media: &Media<'_>) -> Self {
+        Self {
+            name: media.name.map(ToOwned::to_owned),
+            media_type: Some(media.media_type.to_owned()),
+            byte_len: u64::try_from(media.byte_len()).ok(),
+        }
+    }
+
     /// Describes a part of a message; returns `None` for a text.
     pub fn of(part: &ContentPart) -> Option<Self> {
         if let Some(media) = part.media() {
-            return Some(Self {
-                name: media.name.map(ToOwned::to_owned),
-                media_type: Some(media.media_type.to_owned()),
-                byte_len: u64::try_from(media.byte_len()).ok(),
-            });
+            return Some(Self::of_media(&media));
         }
         match part {
             ContentPart::Link(ResourceLink { uri, media_type, size, .. }) => Some(Self {

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::micros;
+use super::{Attachment, micros};
 use crate::message::{FinishReason, MessageId, Source, ToolCall, Usage};
 
 /// An event between the agent loop and the model.
@@ -51,6 +51,9 @@ pub enum ModelEvent {
         /// The sources that the reply names.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sources: Vec<Source>,
+        /// The files that the model has created, without their data.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
         /// The [provider](crate::models::ModelInfo::provider) of the model, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,

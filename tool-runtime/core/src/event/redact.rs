@@ -38,9 +38,7 @@ impl Redactor {
                 text,
                 attachments,
             }) => {
-                for Attachment { name, media_type: _, byte_len: _ } in attachments {
-                    self.redact_option(name);
-                }
+                self.redact_attachments(attachments);
                 self.redact_option(source_name);
                 self.redact(text);
             }
@@ -74,6 +72,7 @@ impl Redactor {
                 reasoning,
                 calls,
                 sources,
+                attachments,
                 provider: _,
                 model: _,
                 finish_reason: _,
@@ -84,6 +83,7 @@ impl Redactor {
                 calls.iter_mut().for_each(|call| self.redact_call(call));
                 let before = (!sources.is_empty()).then(|| text.clone());
                 self.redact(text);
+                self.redact_attachments(attachments);
                 for source in sources {
                     self.redact_source(source);
                     if before.as_ref().is_some_and(|before| before != text) {
@@ -322,6 +322,12 @@ impl Redactor {
                 self.redact(name);
                 self.redact_value(data);
             }
+        }
+    }
+
+    fn redact_attachments(&self, attachments: &mut [Attachment]) {
+        for Attachment { name, media_type: _, byte_len: _ } in attachments {
+            self.redact_option(name);
         }
     }
 

@@ -1,4 +1,4 @@
-use super::{AssistantPart, Source};
+use super::{AssistantPart, GeneratedFile, Source};
 
 /// A piece of a reply that a model is still generating.
 ///
@@ -49,6 +49,8 @@ pub enum Delta<'a> {
     },
     /// A source that the reply names.
     Source(&'a Source),
+    /// A file that the model has created.
+    File(&'a GeneratedFile),
 }
 
 impl<'a> Delta<'a> {
@@ -58,7 +60,7 @@ impl<'a> Delta<'a> {
         match self {
             Self::Text(text) | Self::Reasoning(text) | Self::Arguments { text, .. } => text,
             Self::Call { name, .. } => name,
-            Self::Source(_) => "",
+            Self::Source(_) | Self::File(_) => "",
         }
     }
 }
@@ -81,6 +83,7 @@ pub fn emit_reply(parts: &[AssistantPart], deltas: &mut DeltaSink<'_>) {
                 deltas(Delta::Arguments { index, text: &call.arguments.to_text() });
             }
             AssistantPart::Source(source) => deltas(Delta::Source(source)),
+            AssistantPart::File(file) => deltas(Delta::File(file)),
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use content::ContentPart;
 pub(crate) use delta::{Delta, DeltaSink, emit_reply};
 pub(crate) use finish_reason::FinishReason;
 pub(crate) use media::Image;
-pub use media::{Audio, FileData, Media};
+pub use media::{Audio, FileContent, FileData, GeneratedFile, Media};
 pub(crate) use reasoning::Reasoning;
 pub use resource::{EmbeddedResource, ResourceData, ResourceLink};
 pub use source::Source;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContentPart, Reasoning, Source, ToolCall, ToolResult};
+use super::{ContentPart, GeneratedFile, Reasoning, Source, ToolCall, ToolResult};
 
 /// One message of a conversation.
 ///
@@ -77,7 +77,7 @@ pub enum Message {
 #[serde(from = "String", into = "String")]
 pub struct MessageId(Arc<str>);
 
-/// A part of a model's reply: text, a tool call, reasoning, or a source.
+/// A part of a model's reply: text, a tool call, reasoning, a source or a file.
 ///
 /// ```
 /// use tool_runtime::{AssistantPart, Message, ToolCall};
@@ -103,6 +103,8 @@ pub enum AssistantPart {
     /// A source that the reply names. It follows the text that cites it and is for people: no model
     /// receives it.
     Source(Source),
+    /// A file that the model has created, such as an image.
+    File(GeneratedFile),
 }
 
 impl MessageId {
@@ -269,6 +271,18 @@ impl Message {
         });
         let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
+    }
+
+    /// Returns the files that the model has created; messages of others have none.
+    pub fn generated_files(&self) -> impl Iterator<Item = &GeneratedFile> {
+        let parts = match self {
+            Self::Assistant { parts, .. } => parts.as_slice(),
+            _ => &[],
+        };
+        parts.iter().filter_map(|part| match part {
+            AssistantPart::File(file) => Some(file),
+            _ => None,
+        })
     }
 
     /// Returns the sources that an assistant message names; other messages have none.

@@ -164,7 +164,7 @@ pub(crate) fn is_empty_reply(parts: &[AssistantPart]) -> bool {
     parts.iter().all(|part| match part {
         AssistantPart::Text { text } => text.trim().is_empty(),
         AssistantPart::Reasoning(reasoning) => !reasoning.is_provider_action,
-        AssistantPart::Call(_) => false,
+        AssistantPart::Call(_) | AssistantPart::File(_) => false,
         AssistantPart::Source(_) => true,
     })
 }

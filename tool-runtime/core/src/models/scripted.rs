@@ -265,6 +265,7 @@ async fn emit_words(parts: &[AssistantPart], deltas: &mut DeltaSink<'_>) {
                 }
             }
             AssistantPart::Source(source) => deltas(Delta::Source(source)),
+            AssistantPart::File(file) => deltas(Delta::File(file)),
         }
     }
 }

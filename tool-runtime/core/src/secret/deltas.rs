@@ -61,6 +61,15 @@ impl DeltaRedaction {
                 redactor.redact_name(&mut name);
                 sink(Delta::Call { index, id, name: &name });
             }
+            Delta::File(file) => {
+                self.finish_reasoning(redactor, sink);
+                self.finish_text(redactor, sink);
+                let mut file = file.clone();
+                if let Some(name) = &mut file.name {
+                    redactor.redact(name);
+                }
+                sink(Delta::File(&file));
+            }
             Delta::Source(source) => {
                 self.sources.waiting.push(source.clone());
                 self.sources.pass_text("", redactor, sink);

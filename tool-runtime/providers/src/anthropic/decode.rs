@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::anthropic::sources::sources;
 use crate::codec::{DecodeError, RawJson};
 use crate::shared::{Counts, ServedBy, place_sources};
+use tool_core::message::GeneratedFile;
 use tool_core::models::WireNames;
 use tool_core::{Arguments, AssistantPart, ChatReply, FinishReason, Reasoning, ToolCall, Usage};
 
@@ -116,6 +117,13 @@ fn remainder(block: &Value, in_part: &[&str]) -> Option<AssistantPart> {
     has_more.then(|| AssistantPart::Reasoning(Reasoning::new(REASONING_OF, "", rest.into())))
 }
 
+/// Returns the files that code of the provider has written, which the provider keeps.
+fn files(block: &Value) -> Vec<AssistantPart> {
+    let outputs = block.pointer("/content/content").and_then(Value::as_array);
+    let ids = outputs.into_iter().flatten().filter_map(|output| output.get("file_id")?.as_str());
+    ids.map(|id| AssistantPart::File(GeneratedFile::stored(REASONING_OF, id))).collect()
+}
+
 /// Converts a content block into parts: none for an empty text, otherwise one. Members of the block
 /// that the part does not have precede it, and the sources that it names follow it.
 ///
@@ -131,6 +139,7 @@ pub(super) fn parts(
     let kind = text("type");
     let sources: Vec<_> =
         block.as_object().into_iter().flat_map(sources).map(AssistantPart::Source).collect();
+    let files = files(&block);
     let (remainder, part) = match kind.as_deref() {
         Some("text") => {
             let Some(text) = text("text").filter(|text| !text.is_empty()) else {
@@ -151,7 +160,7 @@ pub(super) fn parts(
             let is_tool_use = !["thinking", "redacted_thinking"].contains(&kind);
             let sealed = Reasoning::new(REASONING_OF, thinking, block);
             let sealed = if is_tool_use { sealed.provider_action() } else { sealed };
-            (None, AssistantPart::Reasoning(sealed))
+            return Ok([AssistantPart::Reasoning(sealed)].into_iter().chain(files).chain(sources).collect());
         }
         None => return Err(DecodeError::malformed("a content block has no type")),
     };

@@ -256,8 +256,12 @@ fn assistant(parts: &[AssistantPart], names: &WireNames, ids: &WireIds<'_>) -> V
     let mut remainder = None;
     for part in parts {
         // The block that it is from is sent back as it came.
-        if matches!(part, AssistantPart::Source(_)) {
-            continue;
+        match part {
+            AssistantPart::Source(_) => continue,
+            AssistantPart::File(file) if file.provider == REASONING_OF && file.media().is_none() => {
+                continue;
+            }
+            _ => {}
         }
         match sealed(part).map(kind) {
             Some("text" | "tool_use") => {
@@ -282,6 +286,7 @@ fn assistant(parts: &[AssistantPart], names: &WireNames, ids: &WireIds<'_>) -> V
 fn block(part: &AssistantPart, names: &WireNames, ids: &WireIds<'_>) -> Option<Value> {
     match part {
         AssistantPart::Text { text } => visible_text(text),
+        AssistantPart::File(file) => visible_text(&file.note()),
         AssistantPart::Call(call) => Some(json!({
             "type": "tool_use",
             "id": ids.wire(&call.id),

@@ -19,7 +19,7 @@ use crate::connection::exchange::timeout_error;
 use crate::shared::shifted;
 use tool_core::__workspace::BoxFuture;
 use tool_core::models::{DeltaSink, ModelInfo, WireNames, repaired_messages};
-use tool_core::{ChatModel, ChatReply, ChatRequest, Delta, ModelError};
+use tool_core::{AssistantPart, ChatModel, ChatReply, ChatRequest, Delta, ModelError};
 
 impl<C: Codec> Client<C> {
     /// Sets the maximum number of calls in a reply. Default: 10,000.
@@ -119,8 +119,8 @@ impl<C: Codec> Client<C> {
     /// failed after the response began is repeated only if the provider reported its failure before
     /// it sent a piece of the reply.
     ///
-    /// Sources are emitted when the codec knows them, or else at the end. Their ranges are those in
-    /// the text of the turn, of which `known_len` bytes were received before.
+    /// Sources and files are emitted when the codec knows them, or else at the end. The ranges of
+    /// sources are those in the text of the turn, of which `known_len` bytes were received before.
     async fn streamed_reply(
         &self,
         request: ChatRequest<'_>,
@@ -133,6 +133,7 @@ impl<C: Codec> Client<C> {
             let error = match self.connection.open(&exchange.http).await {
                 Ok(response) => {
                     let (mut has_emitted, mut text, mut sources) = (false, String::new(), 0);
+                    let mut files = 0;
                     let mut emit = |delta: Delta<'_>| {
                         has_emitted = true;
                         if let Delta::Text(more) = delta {
@@ -142,6 +143,7 @@ impl<C: Codec> Client<C> {
                             sources += 1;
                             return deltas(Delta::Source(&shifted(source, known_len)));
                         }
+                        files += usize::from(matches!(delta, Delta::File(_)));
                         deltas(delta);
                     };
                     match exchange.read_stream(response, &mut emit).await {
@@ -151,9 +153,16 @@ impl<C: Codec> Client<C> {
                         }
                         Err(error @ ModelError::Api(_)) if !has_emitted => error,
                         outcome => {
-                            for source in outcome.iter().flat_map(ChatReply::sources).skip(sources)
-                            {
-                                deltas(Delta::Source(&shifted(source, known_len)));
+                            for part in outcome.iter().flat_map(|reply| &reply.parts) {
+                                match part {
+                                    AssistantPart::Source(_) if sources > 0 => sources -= 1,
+                                    AssistantPart::Source(source) => {
+                                        deltas(Delta::Source(&shifted(source, known_len)));
+                                    }
+                                    AssistantPart::File(_) if files > 0 => files -= 1,
+                                    AssistantPart::File(file) => deltas(Delta::File(file)),
+                                    _ => {}
+                                }
                             }
                             return outcome;
                         }

@@ -48,7 +48,8 @@ fn check_part(part: &AssistantPart) -> Result<(), ModelError> {
         AssistantPart::Text { .. }
         | AssistantPart::Call(_)
         | AssistantPart::Reasoning(_)
-        | AssistantPart::Source(_) => Ok(()),
+        | AssistantPart::Source(_)
+        | AssistantPart::File(_) => Ok(()),
         other => Err(unsupported("part of a reply", other)),
     }
 }

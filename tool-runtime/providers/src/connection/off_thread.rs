@@ -8,7 +8,7 @@ use std::panic::resume_unwind;
 use tokio::task::spawn_blocking;
 
 use tool_core::Delta;
-use tool_core::message::Source;
+use tool_core::message::{GeneratedFile, Source};
 use tool_core::models::DeltaSink;
 
 /// The size from which on a message is large: it takes some milliseconds to decode.
@@ -38,6 +38,7 @@ enum OwnedDelta {
     Call { index: usize, id: String, name: String },
     Arguments { index: usize, text: String },
     Source(Box<Source>),
+    File(Box<GeneratedFile>),
 }
 
 impl DeltaBuffer {
@@ -52,6 +53,7 @@ impl DeltaBuffer {
                 OwnedDelta::Arguments { index, text: text.to_owned() }
             }
             Delta::Source(source) => OwnedDelta::Source(Box::new(source.clone())),
+            Delta::File(file) => OwnedDelta::File(Box::new(file.clone())),
             // The codecs of this crate create the kinds above.
             _ => return,
         });
@@ -65,6 +67,7 @@ impl DeltaBuffer {
                 OwnedDelta::Call { index, id, name } => Delta::Call { index: *index, id, name },
                 OwnedDelta::Arguments { index, text } => Delta::Arguments { index: *index, text },
                 OwnedDelta::Source(source) => Delta::Source(source),
+                OwnedDelta::File(file) => Delta::File(file),
             });
         }
     }

@@ -12,7 +12,7 @@ use super::decode::{
 };
 use super::grounding::Grounding;
 use crate::codec::{Assemble, DecodeError, RawJson};
-use crate::shared::{Counts, ServedBy};
+use crate::shared::{Counts, ServedBy, file_part};
 use tool_core::models::{DeltaSink, WireNames};
 use tool_core::{Arguments, AssistantPart, ChatReply, Delta, FinishReason, Reasoning, ToolCall};
 
@@ -74,9 +74,8 @@ impl PartialReply {
         Ok(())
     }
 
-    /// Adds a part. A part that is neither text nor a call belongs to the provider, such as code
-    /// that it ran or an image that it created. It is sent back unchanged, as is a signature
-    /// without content.
+    /// Adds a part. A part that is neither text, a file nor a call belongs to the provider, such as
+    /// code that it ran. It is sent back unchanged, as is a signature without content.
     fn add_part(
         &mut self,
         mut part: Map<String, Value>,
@@ -95,6 +94,20 @@ impl PartialReply {
         let is_empty_part = |name: &String| ["thought", SIGNATURE].contains(&name.as_str());
         if part.keys().all(is_empty_part) {
             part.insert("text".into(), "".into());
+        }
+        if let Some([media_type, data]) = file(&part) {
+            let file = file_part(REASONING_OF, &media_type, data);
+            match &file {
+                AssistantPart::File(file) => {
+                    self.add_signature(part.remove(SIGNATURE));
+                    deltas(Delta::File(file));
+                }
+                AssistantPart::Text { text } => deltas(Delta::Text(text)),
+                _ => {}
+            }
+            self.parts.push(file);
+            self.can_extend = false;
+            return Ok(());
         }
         match part.get("text").and_then(Value::as_str).map(ToOwned::to_owned) {
             Some(text) if text.is_empty() && !is_signed => {}
@@ -205,6 +218,15 @@ impl PartialReply {
         reply.usage = self.usage.usage(counted);
         Ok(self.served_by.set_in(reply))
     }
+}
+
+/// Returns the media type and the data of a part that is a file and nothing else. An image in a
+/// thought is a draft and stays with the provider.
+fn file(part: &Map<String, Value>) -> Option<[String; 2]> {
+    let is_known = |name: &String| ["inlineData", SIGNATURE].contains(&name.as_str());
+    let file = part.get("inlineData").filter(|_| part.keys().all(is_known))?;
+    let text = |name: &str| file.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    Some([text("mimeType"), text("data")])
 }
 
 /// Assembler of a streamed reply.

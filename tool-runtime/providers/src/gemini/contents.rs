@@ -106,8 +106,11 @@ const DATA: &[&str] =
 fn media(media: Media<'_>) -> Option<Value> {
     let (kind, _) = media.media_type.split_once('/')?;
     let is_accepted = DATA.contains(&media.media_type) || kind == "audio" || kind == "video";
-    is_accepted
-        .then(|| json!({ "inlineData": { "mimeType": media.media_type, "data": media.base64 } }))
+    is_accepted.then(|| inline_data(media))
+}
+
+fn inline_data(media: Media<'_>) -> Value {
+    json!({ "inlineData": { "mimeType": media.media_type, "data": media.base64 } })
 }
 
 /// Encodes data that models of the third generation accept in a result.
@@ -136,6 +139,10 @@ impl ContentsEncoder<'_> {
                 AssistantPart::Text { text: content } if content.is_empty() => continue,
                 AssistantPart::Text { text: content } => text(content),
                 AssistantPart::Call(call) => self.call(call),
+                AssistantPart::File(file) => match file.media() {
+                    Some(media) if file.provider == REASONING_OF => inline_data(media),
+                    _ => text(&file.note()),
+                },
                 AssistantPart::Reasoning(reasoning) if reasoning.provider != REASONING_OF => {
                     continue;
                 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::chat::{ContentBuilder, WireCall, reported_error};
 use crate::codec::DecodeError;
 use crate::shared::source;
-use tool_core::message::Source;
+use tool_core::message::{GeneratedFile, Source};
 use tool_core::models::DeltaSink;
 use tool_core::{AssistantPart, Delta, Reasoning};
 
@@ -38,6 +38,7 @@ enum ReplyPart {
     /// Chunk of the type `thinking`.
     Thought(Map<String, Value>),
     Source(Source),
+    File(GeneratedFile),
 }
 
 impl MistralContent {
@@ -49,6 +50,17 @@ impl MistralContent {
         match self.0.last_mut() {
             Some(ReplyPart::Text(text)) => text.push_str(more),
             _ => self.0.push(ReplyPart::Text(more.to_owned())),
+        }
+    }
+
+    /// Adds a file that one of the provider's tools has created.
+    fn push_file(&mut self, chunk: &Map<String, Value>) {
+        let text = |name: &str| chunk.get(name).and_then(Value::as_str).unwrap_or_default();
+        let id = text("file_id");
+        if !id.is_empty() {
+            let file = GeneratedFile::stored(REASONING_OF, id).name(text("file_name"));
+            let media_type = Some(text("file_type")).filter(|kind| kind.contains('/'));
+            self.0.push(ReplyPart::File(file.media_type(media_type.unwrap_or_default())));
         }
     }
 
@@ -138,6 +150,7 @@ impl ContentBuilder for MistralContent {
                     match text("type") {
                         Some("thinking") => self.push_thought(chunk, deltas),
                         Some("text") => self.push_text(text("text").unwrap_or_default(), deltas),
+                        Some("tool_file") => self.push_file(&chunk),
                         Some("reference") => self.push_references(&chunk),
                         Some("tool_reference" | "document_url") => {
                             self.0.extend(reference(chunk).map(ReplyPart::Source));
@@ -154,6 +167,7 @@ impl ContentBuilder for MistralContent {
         let part = |piece| match piece {
             ReplyPart::Text(text) => AssistantPart::Text { text },
             ReplyPart::Source(source) => AssistantPart::Source(source),
+            ReplyPart::File(file) => AssistantPart::File(file),
             ReplyPart::Thought(thought) => {
                 let text = text_of(&thought);
                 AssistantPart::Reasoning(Reasoning::new(REASONING_OF, text, thought.into()))

@@ -16,7 +16,7 @@ use crate::chat::{
     set_options,
 };
 use crate::codec::{IdRules, WireIds};
-use crate::shared::{OPENING, only_system, set};
+use crate::shared::{OPENING, only_system, set, text_with_notes};
 use tool_core::message::Media;
 use tool_core::models::WireNames;
 use tool_core::{AssistantPart, ChatRequest, Message, ToolResult};
@@ -113,6 +113,7 @@ fn assistant(
         AssistantPart::Text { text } => {
             (!text.is_empty()).then(|| json!({ "type": "text", "text": text }))
         }
+        AssistantPart::File(file) => Some(json!({ "type": "text", "text": file.note() })),
         AssistantPart::Reasoning(reasoning) => {
             (reasoning.provider == REASONING_OF).then(|| reasoning.sealed.clone())
         }
@@ -126,7 +127,7 @@ fn assistant(
     let content: Value = if chunks.iter().any(|chunk| chunk.get("text").is_none()) {
         chunks.into()
     } else {
-        message.text().into()
+        text_with_notes(parts).into()
     };
     let mut encoded = json!({ "role": "assistant", "content": content });
     let calls = message.calls().map(|call| encode_call(call, &ids.wire(&call.id), names));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::decode::REASONING_OF;
 use crate::codec::arguments_object;
-use crate::shared::{OPENING, only_system, set};
+use crate::shared::{OPENING, only_system, set, text_with_notes};
 use tool_core::models::WireNames;
 use tool_core::{
     AssistantPart, ChatOptions, ChatRequest, ContentPart, Message, ModelError, ToolCall,
@@ -90,13 +90,14 @@ fn encode_message(message: &Message, names: &WireNames) -> Vec<Value> {
             vec![with_images(json!({ "role": "user", "content": text }), parts)]
         }
         Message::Assistant { parts, .. } => {
-            let mut encoded = json!({ "role": "assistant", "content": message.text() });
+            let text = text_with_notes(parts);
+            let mut encoded = json!({ "role": "assistant", "content": text });
             if let Some(members) = encoded.as_object_mut() {
                 members.extend(parts.iter().filter_map(reasoning).flatten());
             }
             let calls: Vec<_> = message.calls().map(|call| encode_call(call, names)).collect();
             // Only reasoning may be left where another provider's own tools did something.
-            if calls.is_empty() && message.text().trim().is_empty() {
+            if calls.is_empty() && text.trim().is_empty() {
                 return Vec::new();
             }
             if !calls.is_empty() {

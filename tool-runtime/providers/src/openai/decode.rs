@@ -6,7 +6,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 use crate::chat::{ContentBuilder, WireCall};
-use crate::shared::annotated;
+use crate::openai::audio::{ReceivedAudio, WireAudio};
+use crate::shared::{annotated, data_url_part};
+use tool_core::message::Source;
 use tool_core::models::DeltaSink;
 use tool_core::{AssistantPart, Delta, Reasoning};
 
@@ -31,6 +33,9 @@ pub(super) struct WireMessage {
     tool_calls: Option<Vec<WireCall>>,
     /// Citations of the text, also in pieces.
     annotations: Option<Vec<Value>>,
+    audio: Option<WireAudio>,
+    /// Images in the form of OpenRouter.
+    images: Option<Vec<Value>>,
     /// Single call in the older form of the API.
     #[serde(default, deserialize_with = "single_call")]
     function_call: Option<WireCall>,
@@ -65,6 +70,8 @@ pub(super) struct OpenAiContent {
     details: Vec<Map<String, Value>>,
     text: String,
     annotations: Vec<Value>,
+    audio: ReceivedAudio,
+    images: Vec<AssistantPart>,
     refusal: String,
 }
 
@@ -115,6 +122,14 @@ impl ContentBuilder for OpenAiContent {
             deltas(Delta::Text(&more));
             self.text.push_str(&more);
         }
+        if let Some(audio) = message.audio {
+            self.audio.push(&audio);
+            if let Some(more) = audio.transcript.filter(|more| !more.is_empty()) {
+                deltas(Delta::Text(&more));
+                self.text.push_str(&more);
+            }
+        }
+        self.images.extend(message.images.iter().flatten().filter_map(image));
         self.annotations.extend(message.annotations.into_iter().flatten());
         if let Some(more) = message.refusal.filter(|more| !more.is_empty()) {
             deltas(Delta::Text(&more));
@@ -152,8 +167,16 @@ impl ContentBuilder for OpenAiContent {
         let sources = annotated(&self.annotations, &self.text);
         let [text, refusal] = [self.text, self.refusal]
             .map(|text| (!text.is_empty()).then_some(AssistantPart::Text { text }));
-        reasoning.into_iter().chain(text).chain(sources).chain(refusal).collect()
+        let files = self.images.into_iter().chain(self.audio.into_part(REASONING_OF));
+        reasoning.into_iter().chain(text).chain(sources).chain(files).chain(refusal).collect()
     }
+}
+
+/// Decodes an image. One that the server keeps is a link.
+fn image(image: &Value) -> Option<AssistantPart> {
+    let url = image.pointer("/image_url/url")?.as_str()?;
+    let link = || AssistantPart::Source(Source::web(url).title("image"));
+    Some(data_url_part(REASONING_OF, url).unwrap_or_else(link))
 }
 
 /// Decodes the single call of the older form.

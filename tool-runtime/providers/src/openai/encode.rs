@@ -10,7 +10,7 @@ use crate::chat::{
     set_options,
 };
 use crate::codec::{IdRules, WireIds};
-use crate::shared::{OPENING, only_system, set};
+use crate::shared::{OPENING, only_system, set, text_with_notes};
 use tool_core::message::Media;
 use tool_core::models::WireNames;
 use tool_core::{AssistantPart, ChatRequest, Message, ToolResult};
@@ -42,7 +42,7 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
                 );
             }
             Message::Assistant { parts, .. } => {
-                let mut encoded = assistant(message, parts, names, &ids);
+                let mut encoded = assistant(parts, names, &ids);
                 if last_user.is_none_or(|last| index > last)
                     && let Some(members) = encoded.as_object_mut()
                 {
@@ -50,7 +50,7 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
                 }
                 // Nothing is left where another provider's own tools did something.
                 let has_more = encoded.as_object().is_some_and(|members| members.len() > 2);
-                if has_more || !message.text().trim().is_empty() {
+                if has_more || !text_with_notes(parts).trim().is_empty() {
                     wire_messages.push(encoded);
                 }
             }
@@ -131,15 +131,18 @@ fn media(media: Media<'_>) -> Option<Value> {
 }
 
 fn assistant(
-    message: &Message,
     parts: &[AssistantPart],
     names: &WireNames,
     ids: &WireIds<'_>,
 ) -> Value {
     let mut members = Map::from_iter([("role".to_owned(), json!("assistant"))]);
     let calls = calls(parts, names, ids);
-    let has_text = parts.iter().any(|part| matches!(part, AssistantPart::Text { .. }));
-    let content = if has_text || calls.is_empty() { json!(message.text()) } else { Value::Null };
+    let is_text = |part: &AssistantPart| {
+        matches!(part, AssistantPart::Text { .. } | AssistantPart::File(_))
+    };
+    let has_text = parts.iter().any(is_text);
+    let content =
+        if has_text || calls.is_empty() { json!(text_with_notes(parts)) } else { Value::Null };
     members.insert("content".into(), content);
     if !calls.is_empty() {
         members.insert("tool_calls".into(), calls.into());

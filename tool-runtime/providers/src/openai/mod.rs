@@ -1,5 +1,6 @@
 //! OpenAI's chat completions, and every server that implements them.
 
+mod audio;
 mod decode;
 mod embeddings;
 mod encode;

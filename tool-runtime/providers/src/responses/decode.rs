@@ -9,7 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::items::{ANNOTATIONS, Item, kind_of, remainder, text_of, with_annotations};
 use crate::codec::DecodeError;
-use crate::shared::{Counts, ServedBy, annotated, place_sources, source_list};
+use crate::shared::{
+    Counts, ServedBy, annotated, file_part, image_type_of, place_sources, source_list,
+};
 use tool_core::models::WireNames;
 use tool_core::{Arguments, AssistantPart, ChatReply, FinishReason, Reasoning, ToolCall, Usage};
 
@@ -153,14 +155,29 @@ fn parts(
                 follows_sealed = true;
             }
             None => {
+                let mut item = item;
+                let image = image(&item, provider);
+                if let Some(AssistantPart::File(_)) = image {
+                    item.remove("result");
+                }
                 let tool_use = Reasoning::new(provider, "", item.into()).provider_action();
                 parts.push(AssistantPart::Reasoning(tool_use));
+                parts.extend(image);
                 follows_sealed = true;
             }
         }
         parts.extend(sources);
     }
     Ok(parts)
+}
+
+/// Returns the image that the provider's own tool has created.
+fn image(item: &Item, provider: &str) -> Option<AssistantPart> {
+    let is_image = kind_of(item) == "image_generation_call";
+    let base64 = text_of(item, "result").filter(|result| is_image && !result.is_empty())?;
+    let format = text_of(item, "output_format").map(|format| format!("image/{format}"));
+    let media_type = format.unwrap_or_else(|| image_type_of(base64).unwrap_or("image/png").into());
+    Some(file_part(provider, &media_type, base64.to_owned()))
 }
 
 /// Returns the sources that an item names: the annotations of a message, with ranges in its text,

@@ -111,6 +111,10 @@ fn conversation(request: ChatRequest<'_>, names: &WireNames, provider: &str) -> 
                             items.push_output(encode_call(call, names, &ids))
                         }
                         AssistantPart::Reasoning(reasoning) => items.push_sealed(reasoning),
+                        AssistantPart::File(file) if items.restore_file(file) => {}
+                        AssistantPart::File(file) => {
+                            items.push_output(message("assistant", file.note()));
+                        }
                         // The annotations of the text are sent back as they came.
                         AssistantPart::Source(_) => {}
                         _ => {} // `check` has refused the request.

@@ -12,6 +12,7 @@ use std::mem;
 use serde_json::{Map, Value, json};
 
 use tool_core::Reasoning;
+use tool_core::message::GeneratedFile;
 
 pub(super) type Item = Map<String, Value>;
 
@@ -127,6 +128,16 @@ impl<'p> InputItems<'p> {
         }
     }
 
+    /// Adds the data of an image to the sealed item that created it. Returns whether that item is
+    /// the last one.
+    pub(super) fn restore_file(&mut self, file: &GeneratedFile) -> bool {
+        let item = self.sealed.last_mut().filter(|_| file.provider == self.provider);
+        let item = item.filter(|item| lacks_image(item));
+        let (Some(item), Some(media)) = (item, file.media()) else { return false };
+        item.insert("result".into(), media.base64.into());
+        true
+    }
+
     /// Adds an item that a model created.
     pub(super) fn push_output(&mut self, mut item: Item) {
         let remainder = self.remainder.take().unwrap_or_default();
@@ -182,6 +193,9 @@ impl<'p> InputItems<'p> {
             if kind_of(item) == "reasoning" {
                 return self.is_stored || has(item, "encrypted_content") || has(item, "content");
             }
+            if lacks_image(item) {
+                return false;
+            }
             // The results of a program are those of its calls.
             if ["program", "program_output"].contains(&kind_of(item)) {
                 return true;
@@ -201,6 +215,13 @@ impl<'p> InputItems<'p> {
         }
         are_new
     }
+}
+
+/// Returns whether the image that an item created is another part.
+fn lacks_image(item: &Item) -> bool {
+    kind_of(item) == "image_generation_call"
+        && text_of(item, "status").is_none_or(|status| status == "completed")
+        && !item.contains_key("result")
 }
 
 /// Completes a message with an id or annotations: it comes from the provider, so it needs parts

@@ -1,12 +1,14 @@
 //! Helpers that the built-in codecs and clients share.
 
 mod counts;
+mod files;
 mod served_by;
 mod sources;
 
 use serde_json::Value;
 
 pub(crate) use counts::{Counts, count};
+pub(crate) use files::{data_url_part, file_part, image_type_of, refused_part, text_with_notes};
 pub(crate) use served_by::ServedBy;
 pub(crate) use sources::{annotated, place_sources, shifted, source, source_list};
 

@@ -234,7 +234,7 @@ fn process_end(ended: &ProcessEnd) -> String {
 /// Adds the reply of a model.
 pub(super) fn of_reply(row: &mut Row, event: &ModelEvent) {
     let ModelEvent::Replied {
-        text, reasoning, calls, sources, provider, model, finish_reason, ..
+        text, reasoning, calls, sources, attachments, provider, model, finish_reason, ..
     } = event
     else {
         return;
@@ -276,6 +276,13 @@ pub(super) fn of_reply(row: &mut Row, event: &ModelEvent) {
         });
         let head = vec!["Source", "Quotation", "Cited for"];
         row.table("Sources", head, cells.collect());
+    }
+    if !attachments.is_empty() {
+        let cells = attachments.iter().map(|Attachment { name, media_type, byte_len, .. }| {
+            let bytes = byte_len.map(|bytes| bytes.to_string()).unwrap_or_default();
+            vec![name.clone().unwrap_or_default(), media_type.clone().unwrap_or_default(), bytes]
+        });
+        row.table("Files", vec!["Name", "Media type", "Bytes"], cells.collect());
     }
 }
 

@@ -178,6 +178,7 @@ mod tests {
             reasoning: None,
             calls: Vec::new(),
             sources: Vec::new(),
+            attachments: Vec::new(),
             provider: None,
             model: None,
             finish_reason: FinishReason::Stop,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::line::{Line, Sign, error_excerpt, excerpt, indent, join_columns, time};
 use tool_core::__workspace::format_amount;
 use tool_core::event::{
-    EventKind, MessageSource, ModelEvent, Origin, Plan, Progress, RunEvent, RunId, StepStatus,
+    Attachment,     EventKind, MessageSource, ModelEvent, Origin, Plan, Progress, RunEvent, RunId, StepStatus,
     ToolEvent,
 };
 use tool_core::message::Source;
@@ -107,7 +107,7 @@ impl Screen {
                 vec![self.begin(origin, None, "model", "")]
             }
             EventKind::Model(ModelEvent::Replied {
-                text, calls, sources, usage, duration, ..
+                text, calls, sources, attachments, usage, duration, ..
             }) => {
                 let text = if shows_text { "" } else { text };
                 let reply_line = (!shows_text || !calls.is_empty())
@@ -115,8 +115,11 @@ impl Screen {
                 let source_lines = source_texts(sources)
                     .into_iter()
                     .map(|text| line(Sign::Reply, join_columns(["source".into(), text])));
+                let file_lines = attachments.iter().map(|file| {
+                    line(Sign::Reply, join_columns(["file".into(), attachment_text(file)]))
+                });
                 let reply = self.end(origin, None, reply_line).into_iter();
-                reply.chain(source_lines).collect()
+                reply.chain(file_lines).chain(source_lines).collect()
             }
             EventKind::Tool(ToolEvent::Started { call, .. }) => {
                 let arguments = excerpt(&call.arguments.to_text());
@@ -263,6 +266,16 @@ fn reply_text(text: &str, calls: &[ToolCall], usage: Option<Usage>, duration: Du
     };
     let tokens = usage.map(tokens).unwrap_or_default();
     join_columns(["model".into(), time(duration), tokens, excerpt(text), calls])
+}
+
+/// Returns the name, the type and the size of a file.
+fn attachment_text(file: &Attachment) -> String {
+    let facts = [
+        file.name.clone(),
+        file.media_type.clone(),
+        file.byte_len.map(|bytes| format!("{bytes} bytes")),
+    ];
+    excerpt(&facts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 /// Returns the different sources of a reply, up to a limit.

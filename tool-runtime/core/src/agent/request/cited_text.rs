@@ -1,26 +1,27 @@
-//! Keeps the sources of a reply, and their ranges in its text, while the reply is changed.
+//! Keeps the sources and files of a reply, and the ranges of sources in its text, while the reply
+//! is changed.
 
-use crate::message::{AssistantPart, Source};
+use crate::message::AssistantPart;
 use crate::models::ChatReply;
 
-/// The text and the sources of a reply before a driver or hooks change it.
+/// The text, the sources and the files of a reply before a driver or hooks change it.
 pub(super) struct CitedText {
     text: String,
-    sources: Vec<Source>,
+    attached: Vec<AssistantPart>,
 }
 
 impl CitedText {
-    /// Returns the text and the sources of a reply; `None` if it has no sources.
+    /// Returns the text, the sources and the files of a reply; `None` if it has only text.
     pub(super) fn of(reply: &ChatReply) -> Option<Self> {
-        let sources: Vec<_> = reply.sources().cloned().collect();
-        (!sources.is_empty()).then(|| Self { text: reply.to_text(), sources })
+        let attached: Vec<_> = reply.parts.iter().filter(is_attached).cloned().collect();
+        (!attached.is_empty()).then(|| Self { text: reply.to_text(), attached })
     }
 
-    /// Adds the sources that a driver has left out of the parsed reply, because it builds the
-    /// reply from the text alone.
-    pub(super) fn restore(self, reply: &mut ChatReply) {
-        if reply.sources().next().is_none() {
-            reply.parts.extend(self.sources.iter().cloned().map(AssistantPart::Source));
+    /// Adds the sources and files that a driver has left out of the parsed reply, because it builds
+    /// the reply from the text alone.
+    pub(super) fn restore(mut self, reply: &mut ChatReply) {
+        if !reply.parts.iter().any(|part| is_attached(&part)) {
+            reply.parts.append(&mut self.attached);
         }
         self.fit(reply);
     }
@@ -35,4 +36,8 @@ impl CitedText {
             }
         }
     }
+}
+
+fn is_attached(part: &&AssistantPart) -> bool {
+    matches!(part, AssistantPart::Source(_) | AssistantPart::File(_))
 }

@@ -51,7 +51,7 @@ impl<'q> PieceHooks<'q> {
                 self.finish_kind(Kind::Text, sink);
                 self.pass(Kind::Reasoning, text, false, sink);
             }
-            Delta::Call { .. } => {
+            Delta::Call { .. } | Delta::File(_) => {
                 self.finish(sink);
                 sink(delta);
             }
@@ -83,7 +83,7 @@ impl<'q> PieceHooks<'q> {
             let (kind, text) = match part {
                 AssistantPart::Text { text } => (Kind::Text, text),
                 AssistantPart::Reasoning(reasoning) => (Kind::Reasoning, &mut reasoning.text),
-                AssistantPart::Call(_) | AssistantPart::Source(_) => continue,
+                AssistantPart::Call(_) | AssistantPart::Source(_) | AssistantPart::File(_) => continue,
             };
             if !self.hooks.is_empty() {
                 *text = self.change_piece(kind, text, true);

@@ -15,7 +15,7 @@ use crate::agent::request::exchange::{ModelExchange, ReplySink, prepare_request}
 use crate::agent::request::selection::{request_options, select_tools};
 use crate::agent::state::RunState;
 use crate::agent::steering::{InboxMessage, RunInProgress};
-use crate::event::{ModelEvent, ToolEvent, micros};
+use crate::event::{Attachment, ModelEvent, ToolEvent, micros};
 use crate::guard::{catch_panic, drop_guarded, error_text};
 use crate::message::{ToolCall, Usage};
 use crate::models::{ChatModel, ChatRequest, ModelInfo, ToolChoice};
@@ -165,6 +165,7 @@ impl Run {
                 reasoning: reply.reasoning(),
                 calls: reply.calls().cloned().collect(),
                 sources: reply.sources().cloned().collect(),
+                attachments: reply.generated_files().map(Attachment::of_file).collect(),
                 provider,
                 model: served_by.or(name),
                 finish_reason,

@@ -40,7 +40,7 @@ fn parts_bytes(parts: &[AssistantPart]) -> usize {
     let part_bytes = |part: &AssistantPart| match part {
         AssistantPart::Text { text } => text.len(),
         AssistantPart::Reasoning(reasoning) => reasoning.text.len(),
-        AssistantPart::Source(_) => 0,
+        AssistantPart::Source(_) | AssistantPart::File(_) => 0,
         AssistantPart::Call(call) => call.name.len() + call.arguments.to_text().len(),
     };
     parts.iter().map(part_bytes).sum()

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::message::{Arguments, AssistantPart, ContentPart, Message};
+use crate::message::{Arguments, AssistantPart, ContentPart, Media, Message};
 use crate::tool::ToolDefinition;
 
 const BYTES_PER_TOKEN: usize = 4;
@@ -23,6 +23,7 @@ pub fn estimate_tokens(message: &Message) -> u64 {
             AssistantPart::Text { text } => (text.len(), 0),
             AssistantPart::Call(call) => (call.name.len() + arguments_bytes(&call.arguments), 0),
             AssistantPart::Source(_) => (0, 0),
+            AssistantPart::File(file) => media_size(file.media(), || file.note().len()),
             AssistantPart::Reasoning(reasoning) => (json_bytes(&reasoning.sealed), 0),
         })),
         Message::Tool { results } => sum(results.iter().map(|result| {
@@ -45,8 +46,13 @@ pub(in crate::agent) fn definition_bytes(tool: &ToolDefinition) -> usize {
 
 /// Returns the bytes of text and the tokens of other data in a part.
 fn part_size(part: &ContentPart) -> (usize, usize) {
-    match part.media() {
-        None => (part.as_text().map_or_else(|| part.plain_text().len(), str::len), 0),
+    media_size(part.media(), || part.as_text().map_or_else(|| part.plain_text().len(), str::len))
+}
+
+/// Returns the tokens of data, or the bytes of the text if there is none.
+fn media_size(media: Option<Media<'_>>, text_len: impl FnOnce() -> usize) -> (usize, usize) {
+    match media {
+        None => (text_len(), 0),
         Some(media) if media.media_type.starts_with("image/") => (0, TOKENS_PER_IMAGE),
         Some(media) => (0, TOKENS_PER_IMAGE.max(media.byte_len() / MEDIA_BYTES_PER_TOKEN)),
     }

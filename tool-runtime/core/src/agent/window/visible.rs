@@ -92,8 +92,10 @@ impl<'m> VisibleMessages<'m> {
             Message::Tool { .. } => None,
             Message::Assistant { parts, .. } if message.calls().next().is_some() => {
                 // Reasoning and provider-side tools belong to the calls and are dropped with them.
-                let is_text = |part: &&AssistantPart| matches!(part, AssistantPart::Text { .. });
-                let parts: Vec<_> = parts.iter().filter(is_text).cloned().collect();
+                let is_content = |part: &&AssistantPart| {
+                    matches!(part, AssistantPart::Text { .. } | AssistantPart::File(_))
+                };
+                let parts: Vec<_> = parts.iter().filter(is_content).cloned().collect();
                 (!is_empty_reply(&parts))
                     .then_some(Cow::Owned(Message::Assistant { id: None, parts }))
             }

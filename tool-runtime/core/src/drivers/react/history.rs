@@ -65,6 +65,7 @@ fn push_decisions(
         match part {
             AssistantPart::Reasoning(reasoning) => thought.push_str(&reasoning.text),
             AssistantPart::Text { text } => text_so_far.push_str(text),
+            AssistantPart::File(file) => text_so_far.push_str(&file.note()),
             AssistantPart::Source(_) => {}
             AssistantPart::Call(call) => {
                 has_calls = true;

@@ -1,8 +1,11 @@
 //! Binary data in messages: images, audio and files.
 
+mod generated_file;
 pub(crate) mod image_type;
 
 use serde::{Deserialize, Serialize};
+
+pub use generated_file::{FileContent, GeneratedFile};
 
 /// An image for a model that accepts images.
 ///

@@ -61,6 +61,23 @@ fn reply_lists_its_sources() {
 }
 
 #[test]
+fn reply_lists_its_files() {
+    let files = json!([{"media_type": "image/png", "byte_len": 70}, {"name": "a.csv"}]);
+    let replied = json!({"text": "", "calls": [], "attachments": files, "duration_us": 1});
+    let rows = log(&[
+        ("1 0 run.started", json!({})),
+        ("1 1 model.requested", json!({})),
+        ("1 2 model.replied", replied),
+        ("1 3 run.finished", json!({"duration_us": 3})),
+    ]);
+    let table = rows[1].details.iter().find_map(|detail| match detail {
+        Detail::Table { title: "Files", cells, .. } => Some(cells.clone()),
+        _ => None,
+    });
+    assert_eq!(table.unwrap(), [["", "image/png", "70"], ["a.csv", "", ""]]);
+}
+
+#[test]
 fn call_that_waited_says_how_long() {
     for (running_at, expected) in [(5_001, true), (9, false)] {
         let rows = log(&[

@@ -66,7 +66,7 @@ async fn add(a: i64, b: i64) -> i64 {
 /// Returns everything that an output can hold.
 #[tool]
 async fn rich(ctx: &ToolContext) -> ToolOutput {
-    ctx.record(EffectRecord::TokensSpent { usage: Usage::new(3, 4), cost: Some(0.5) });
+    ctx.record(EffectRecord::TokensSpent { usage: Usage::new(3, 4), cost: Some(0.5), model: None });
     ToolOutput::text("seen")
         .with_structured(json!({ "seen": [1, null] }))
         .with_part(tool_runtime::ContentPart::text("and more"))

@@ -8,7 +8,7 @@ use tool_runtime::event::{
     ModelEvent, Origin, Plan, PlanStep, Progress, RunEvent, RunId, StepStatus, ToolEvent,
 };
 use tool_runtime::json::parse;
-use tool_runtime::message::{FileData, GeneratedFile, Source};
+use tool_runtime::message::{FileData, GeneratedFile, ModelUsage, Source};
 use tool_runtime::{Event, FinishReason, ToolCall, ToolExecution, ToolResult, Usage};
 
 fn review() -> Value {
@@ -45,6 +45,10 @@ fn execution() -> ToolExecution {
 fn kinds() -> Vec<(EventKind, &'static str, Value)> {
     let call = || "c1".into();
     let duration = Duration::from_micros(5);
+    let mut of_model = ModelUsage::default();
+    (of_model.provider, of_model.model) = (Some("openai".into()), Some("gpt-5".into()));
+    of_model.usage = Usage::new(7, 3);
+    let usage_json = json!({"input_tokens": 7, "cache_read_tokens": 0, "output_tokens": 3, "reasoning_tokens": 0});
     let now_call = ToolCall::new("c1", "now", "{}");
     let plain = ToolExecution::new(now_call.clone(), ToolResult::success(&now_call, "noon"));
     let progress = Progress { done: 1.0, total: Some(2.0), message: Some("half".into()) };
@@ -128,6 +132,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 code: None,
                 error: None,
                 usage: Usage::default(),
+                usage_by_model: Vec::new(),
                 cost: None,
                 duration,
             }
@@ -140,12 +145,14 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 code: Some("TRUNCATED_REPLY".into()),
                 error: Some("cut".into()),
                 usage: Usage::new(7, 3),
+                usage_by_model: vec![of_model],
                 cost: Some(0.25),
                 duration,
             }
             .into(),
             "run.finished",
             json!({"code": "TRUNCATED_REPLY", "error": "cut", "cost": 0.25, "duration_us": 5,
+                "usage_by_model": [{"provider": "openai", "model": "gpt-5", "usage": usage_json}],
                 "usage": {"input_tokens": 7, "cache_read_tokens": 0, "output_tokens": 3, "reasoning_tokens": 0}}),
         ),
         (ModelEvent::Requested { message: None }.into(), "model.requested", json!({})),
@@ -160,7 +167,11 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 text: "t".into(),
                 reasoning: Some("r".into()),
                 calls: vec![now_call.clone()],
-                attachments: vec![Attachment::of_file(&GeneratedFile::base64("p", "image/png", "AAAA"))],
+                attachments: vec![Attachment::of_file(&GeneratedFile::base64(
+                    "p",
+                    "image/png",
+                    "AAAA",
+                ))],
                 sources: vec![Source::web("https://h.invalid").title("H").range(0..1)],
                 provider: Some("openai".into()),
                 model: Some("gpt-5".into()),

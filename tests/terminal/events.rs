@@ -47,3 +47,25 @@ fn files_of_a_reply_are_listed_with_their_size() {
     assert!(lines[1].ends_with("file  image/png, 70 bytes"), "{lines:?}");
     assert!(lines[2].ends_with("file  a.csv"), "{lines:?}");
 }
+
+#[test]
+fn end_of_a_run_with_several_models_lists_their_tokens() {
+    let of_model = |model: &str, input: u64| json!({ "provider": "acme", "model": model, "usage": { "input_tokens": input }, "cost": 0.5 });
+    for (models, expected) in [
+        (vec![of_model("large", 9)], vec![]),
+        (
+            vec![of_model("large", 9), of_model("small", 3)],
+            vec!["large (acme)  9 → 0 tokens  cost 0.50", "small (acme)  3 → 0 tokens  cost 0.50"],
+        ),
+    ] {
+        let output = Output::default();
+        let terminal = Terminal::plain(output.clone());
+        let ended = json!({ "usage_by_model": models, "duration_us": 0 });
+        terminal.observe(&event(0, "run.finished", ended));
+        let lines = output.lines();
+        assert_eq!(lines.len(), 1 + expected.len(), "{lines:?}");
+        for (line, expected) in lines[1..].iter().zip(expected) {
+            assert!(line.ends_with(expected), "{lines:?}");
+        }
+    }
+}

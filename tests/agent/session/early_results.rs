@@ -19,7 +19,7 @@ type Log = Arc<Mutex<Vec<u64>>>;
 #[tool(effect = "external")]
 async fn pay(after: u64, ctx: &ToolContext) -> String {
     sleep(Duration::from_secs(after)).await;
-    ctx.record(EffectRecord::TokensSpent { usage: Usage::new(after, 0), cost: None });
+    ctx.record(EffectRecord::TokensSpent { usage: Usage::new(after, 0), cost: None, model: None });
     ctx.get::<Log>().unwrap().lock().unwrap().push(after);
     format!("paid {after}")
 }

@@ -10,6 +10,7 @@ mod prices;
 mod resuming;
 mod sessions;
 mod usage;
+mod usage_by_model;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

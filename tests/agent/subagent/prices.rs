@@ -32,7 +32,7 @@ fn recorded_costs(events: &[Event]) -> Vec<(u64, Option<f64>)> {
         events.iter().filter_map(Event::execution).flat_map(|execution| &execution.effects);
     effects
         .filter_map(|effect| match effect {
-            EffectRecord::TokensSpent { usage, cost } => Some((usage.input_tokens, *cost)),
+            EffectRecord::TokensSpent { usage, cost, .. } => Some((usage.input_tokens, *cost)),
             _ => None,
         })
         .collect()
@@ -142,7 +142,7 @@ async fn cost_before_a_pause_counts_once() {
 #[tool]
 async fn draw(ctx: &ToolContext) -> &'static str {
     for cost in [Some(0.25), None, Some(0.5)] {
-        ctx.record(EffectRecord::TokensSpent { usage: Usage::new(1, 0), cost });
+        ctx.record(EffectRecord::TokensSpent { usage: Usage::new(1, 0), cost, model: None });
     }
     "drawn"
 }

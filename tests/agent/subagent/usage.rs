@@ -100,7 +100,7 @@ async fn usage_of_a_dropped_step_counts() {
 #[tool]
 async fn costly() -> ToolOutput {
     let usage = Usage::new(100, 7);
-    ToolOutput::text("42").with_effect(EffectRecord::TokensSpent { usage, cost: None })
+    ToolOutput::text("42").with_effect(EffectRecord::TokensSpent { usage, cost: None, model: None })
 }
 
 /// Usage that one call reports is not counted as that of another in-flight call.

@@ -107,7 +107,7 @@ async fn call_with_the_only_permit_does_not_wait_for_queued_calls() {
 #[tool(pure)]
 async fn costly() -> ToolOutput {
     let usage = Usage::new(100, 7);
-    ToolOutput::text("42").with_effect(EffectRecord::TokensSpent { usage, cost: None })
+    ToolOutput::text("42").with_effect(EffectRecord::TokensSpent { usage, cost: None, model: None })
 }
 
 #[tokio::test]

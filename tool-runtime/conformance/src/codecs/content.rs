@@ -156,7 +156,11 @@ pub(super) fn samples() -> Vec<Sample> {
         },
         Sample {
             kind: "a file of the assistant".into(),
-            messages: vec![user(), Message::reply(vec![AssistantPart::File(stored.clone())]), user()],
+            messages: vec![
+                user(),
+                Message::reply(vec![AssistantPart::File(stored.clone())]),
+                user(),
+            ],
             marks: vec![vec![stored.note()]],
         },
         Sample::new(

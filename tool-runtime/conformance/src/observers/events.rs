@@ -7,7 +7,7 @@ use tool_core::event::{
     Attachment, BlockReason, EventKind, LogEvent, MessageSource, ModelEvent, Origin, Progress,
     RunEvent, ToolEvent, UnmatchedRule,
 };
-use tool_core::message::{FileData, GeneratedFile, Source};
+use tool_core::message::{FileData, GeneratedFile, ModelUsage, Source};
 use tool_core::{Event, FinishReason, ToolCall, ToolExecution, ToolResult, Usage};
 
 /// Returns an event of each kind, some with empty and some with unusual texts.
@@ -125,6 +125,11 @@ fn kinds(text: &str) -> Vec<EventKind> {
             code: Some(text()),
             error: Some(text()),
             usage: Usage::default(),
+            usage_by_model: vec![{
+                let mut of_model = ModelUsage::default();
+                (of_model.provider, of_model.model) = (Some(text()), Some(text()));
+                of_model
+            }],
             cost: Some(f64::NAN),
             duration,
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::Usage;
+use crate::message::{ModelUsage, Usage};
 use crate::tool::{Allowance, CostAllowance, MeteredUsage};
 
 /// Limits of a run: model requests, tokens, cost and repeated calls.
@@ -193,14 +193,23 @@ impl Limits {
         self.max_cost.map(|(_, prices)| metered.cost(|usage| prices.cost_of(usage)))
     }
 
+    /// Returns the metered usage by model, with its cost if prices are set.
+    pub(super) fn by_model(&self, metered: &MeteredUsage) -> Vec<ModelUsage> {
+        metered
+            .by_model(self.max_cost.map(|(_, prices)| move |usage: &Usage| prices.cost_of(usage)))
+    }
+
     /// Fixes the cost of the metered usage at these prices, for a parent run with other prices.
     pub(super) fn priced(&self, metered: MeteredUsage) -> MeteredUsage {
-        self.cost_of(&metered).map_or(metered, |cost| MeteredUsage::new(metered.usage, Some(cost)))
+        match self.max_cost {
+            Some((_, prices)) => metered.with_prices(|usage| prices.cost_of(usage)),
+            None => metered,
+        }
     }
 
     /// Returns what may be taken beside the metered usage.
     pub(super) fn allowance(&self, metered: &MeteredUsage) -> Allowance {
-        let used = metered.usage.input_tokens.saturating_add(metered.usage.output_tokens);
+        let used = metered.usage().input_tokens.saturating_add(metered.usage().output_tokens);
         let cost = self.max_cost.zip(self.cost_of(metered)).map(|((limit, prices), spent)| {
             let (input_price, output_price) = (prices.input, prices.output);
             CostAllowance { limit: limit - spent, input_price, output_price }
@@ -215,7 +224,7 @@ impl Limits {
 
     /// Whether the metered usage has reached the token limit or the cost limit.
     pub(super) fn is_exhausted(&self, metered: &MeteredUsage) -> bool {
-        let tokens = metered.usage.input_tokens.saturating_add(metered.usage.output_tokens);
+        let tokens = metered.usage().input_tokens.saturating_add(metered.usage().output_tokens);
         let cost = self.max_cost.map(|(limit, _)| limit).zip(self.cost_of(metered));
         self.max_tokens.is_some_and(|limit| tokens >= limit)
             || cost.is_some_and(|(limit, cost)| cost >= limit)

@@ -228,7 +228,7 @@ struct UsageRecorder<'c> {
 impl UsageRecorder<'_> {
     /// Records the usage up to `total` that has not been recorded yet.
     fn record_up_to(&mut self, total: MeteredUsage) {
-        self.record(total.since(self.recorded));
+        self.record(total.clone().since(&self.recorded));
         self.recorded = total;
     }
 

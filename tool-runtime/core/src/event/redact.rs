@@ -55,6 +55,8 @@ impl Redactor {
                 code: _,
                 error,
                 usage: _,
+                // Names of models are no secrets, as in `model.replied`.
+                usage_by_model: _,
                 cost: _,
                 duration: _,
             }) => {
@@ -317,7 +319,7 @@ impl Redactor {
                 names.iter_mut().for_each(|name| self.redact(name))
             }
             EffectRecord::StopRequested { reason } => self.redact(reason),
-            EffectRecord::TokensSpent { usage: _, cost: _ } => {}
+            EffectRecord::TokensSpent { usage: _, cost: _, model: _ } => {}
             EffectRecord::Other { name, data } => {
                 self.redact(name);
                 self.redact_value(data);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Attachment, RunId, UnmatchedRule, micros};
-use crate::message::{MessageId, Usage};
+use crate::message::{MessageId, ModelUsage, Usage};
 
 /// An event of a run as a whole.
 ///
@@ -131,6 +131,9 @@ pub enum RunEvent {
         /// them.
         #[serde(default, skip_serializing_if = "Usage::is_zero")]
         usage: Usage,
+        /// These tokens by model, also of nested runs and of tools that name their model.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        usage_by_model: Vec<ModelUsage>,
         /// The cost of these tokens, if [prices](crate::agent::Limits::max_cost) are known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,

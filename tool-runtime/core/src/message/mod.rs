@@ -38,5 +38,6 @@ pub(crate) use transcript::{AssistantPart, Message};
 pub use untrusted::escape_template_tokens;
 pub(crate) use untrusted::{Untrusted, keep_head, keep_tail};
 pub(crate) use usage::Usage;
+pub use usage::{ModelUsage, UsedModel};
 pub(crate) use visible::{invisible_character, visible_json, visible_value};
 pub use visible::{strip_invisible, visible};

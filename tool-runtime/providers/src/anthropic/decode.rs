@@ -160,7 +160,11 @@ pub(super) fn parts(
             let is_tool_use = !["thinking", "redacted_thinking"].contains(&kind);
             let sealed = Reasoning::new(REASONING_OF, thinking, block);
             let sealed = if is_tool_use { sealed.provider_action() } else { sealed };
-            return Ok([AssistantPart::Reasoning(sealed)].into_iter().chain(files).chain(sources).collect());
+            return Ok([AssistantPart::Reasoning(sealed)]
+                .into_iter()
+                .chain(files)
+                .chain(sources)
+                .collect());
         }
         None => return Err(DecodeError::malformed("a content block has no type")),
     };

@@ -258,7 +258,9 @@ fn assistant(parts: &[AssistantPart], names: &WireNames, ids: &WireIds<'_>) -> V
         // The block that it is from is sent back as it came.
         match part {
             AssistantPart::Source(_) => continue,
-            AssistantPart::File(file) if file.provider == REASONING_OF && file.media().is_none() => {
+            AssistantPart::File(file)
+                if file.provider == REASONING_OF && file.media().is_none() =>
+            {
                 continue;
             }
             _ => {}

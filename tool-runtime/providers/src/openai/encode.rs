@@ -130,16 +130,11 @@ fn media(media: Media<'_>) -> Option<Value> {
     Some(json!({ "type": "input_audio", "input_audio": audio }))
 }
 
-fn assistant(
-    parts: &[AssistantPart],
-    names: &WireNames,
-    ids: &WireIds<'_>,
-) -> Value {
+fn assistant(parts: &[AssistantPart], names: &WireNames, ids: &WireIds<'_>) -> Value {
     let mut members = Map::from_iter([("role".to_owned(), json!("assistant"))]);
     let calls = calls(parts, names, ids);
-    let is_text = |part: &AssistantPart| {
-        matches!(part, AssistantPart::Text { .. } | AssistantPart::File(_))
-    };
+    let is_text =
+        |part: &AssistantPart| matches!(part, AssistantPart::Text { .. } | AssistantPart::File(_));
     let has_text = parts.iter().any(is_text);
     let content =
         if has_text || calls.is_empty() { json!(text_with_notes(parts)) } else { Value::Null };

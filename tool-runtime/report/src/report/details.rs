@@ -11,6 +11,7 @@ use tool_core::event::{
     ProcessEnd, ProcessStart, ProtocolError, RunChanges, RunId, ToolEvent,
 };
 use tool_core::json::Fix;
+use tool_core::message::ModelUsage;
 use tool_core::{
     Arguments, ContentPart, EffectRecord, Event, FinishReason, ToolCall, ToolExecution, Usage,
 };
@@ -189,11 +190,12 @@ fn effect(effect: &EffectRecord) -> Vec<String> {
         }
         EffectRecord::ToolsFound { names } => ("tools found", names.join(", ")),
         EffectRecord::StopRequested { reason } => ("stop requested", reason.clone()),
-        EffectRecord::TokensSpent { usage, cost } => {
+        EffectRecord::TokensSpent { usage, cost, model } => {
             let tokens = format!("{} in, {} out", usage.input_tokens, usage.output_tokens);
             let cost =
                 cost.map(|cost| format!(", for {}", format_amount(cost))).unwrap_or_default();
-            ("tokens spent", tokens + &cost)
+            let model = model.as_ref().map(|model| format!(", by {model}")).unwrap_or_default();
+            ("tokens spent", tokens + &cost + &model)
         }
         EffectRecord::Other { name, data } => (name.as_str(), data.to_string()),
         other => ("unknown", format!("{other:?}")),
@@ -234,7 +236,15 @@ fn process_end(ended: &ProcessEnd) -> String {
 /// Adds the reply of a model.
 pub(super) fn of_reply(row: &mut Row, event: &ModelEvent) {
     let ModelEvent::Replied {
-        text, reasoning, calls, sources, attachments, provider, model, finish_reason, ..
+        text,
+        reasoning,
+        calls,
+        sources,
+        attachments,
+        provider,
+        model,
+        finish_reason,
+        ..
     } = event
     else {
         return;
@@ -350,6 +360,21 @@ pub(super) fn of_resumed_run(row: &mut Row, start: u64, prompt: String) {
     }
     row.summary.clone_from(&prompt);
     row.prompt = prompt;
+}
+
+/// Adds the usage of each model of a run, if it used several.
+pub(super) fn of_models(row: &mut Row, usage_by_model: &[ModelUsage]) {
+    if usage_by_model.len() < 2 {
+        return;
+    }
+    let cells = usage_by_model.iter().map(|of_model| {
+        let ModelUsage { usage, cost, .. } = of_model;
+        let (input, output) = (usage.input_tokens.to_string(), usage.output_tokens.to_string());
+        let cost = cost.map(format_amount).unwrap_or_default();
+        vec![of_model.used_model().to_string(), input, output, cost]
+    });
+    let head = vec!["Model", "Input tokens", "Output tokens", "Cost"];
+    row.table("Models", head, cells.collect());
 }
 
 /// Adds the end of a run, or of a model request without a reply.

@@ -262,6 +262,7 @@ mod tests {
             code: None,
             error: None,
             usage: tool_core::Usage::default(),
+            usage_by_model: Vec::new(),
             cost: None,
             duration: Duration::ZERO,
         };

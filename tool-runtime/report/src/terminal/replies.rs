@@ -250,7 +250,15 @@ mod tests {
             let (code, usage, duration) = (Some(code.to_owned()), Usage::default(), Duration::ZERO);
             event_of(
                 run,
-                RunEvent::Finished { code, error: None, usage, cost: None, duration }.into(),
+                RunEvent::Finished {
+                    code,
+                    error: None,
+                    usage,
+                    usage_by_model: Vec::new(),
+                    cost: None,
+                    duration,
+                }
+                .into(),
             )
         };
         let mut replies = Replies::default();

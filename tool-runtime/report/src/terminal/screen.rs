@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::line::{Line, Sign, error_excerpt, excerpt, indent, join_columns, time};
 use tool_core::__workspace::format_amount;
 use tool_core::event::{
-    Attachment,     EventKind, MessageSource, ModelEvent, Origin, Plan, Progress, RunEvent, RunId, StepStatus,
-    ToolEvent,
+    Attachment, EventKind, MessageSource, ModelEvent, Origin, Plan, Progress, RunEvent, RunId,
+    StepStatus, ToolEvent,
 };
-use tool_core::message::Source;
+use tool_core::message::{ModelUsage, Source};
 use tool_core::{CallId, Event, ToolCall, ToolExecution, Usage};
 
 /// Code of a run that waits for a decision.
@@ -101,13 +101,21 @@ impl Screen {
                 let unnamed = if origin.parent.is_some() { "agent" } else { "run" };
                 let name = self.names.remove(&key(origin, None));
                 let (sign, text) = run_end(name.unwrap_or_else(|| unnamed.into()), event);
-                removed.into_iter().chain([line(sign, text)]).collect()
+                let of_models =
+                    model_usage_texts(event).into_iter().map(|text| line(Sign::Other, text));
+                removed.into_iter().chain([line(sign, text)]).chain(of_models).collect()
             }
             EventKind::Model(ModelEvent::Requested { .. }) => {
                 vec![self.begin(origin, None, "model", "")]
             }
             EventKind::Model(ModelEvent::Replied {
-                text, calls, sources, attachments, usage, duration, ..
+                text,
+                calls,
+                sources,
+                attachments,
+                usage,
+                duration,
+                ..
             }) => {
                 let text = if shows_text { "" } else { text };
                 let reply_line = (!shows_text || !calls.is_empty())
@@ -237,7 +245,7 @@ fn plan_text(data: &Value) -> String {
 }
 
 fn run_end(name: String, event: &RunEvent) -> (Sign, String) {
-    let RunEvent::Finished { code, error, usage, cost, duration } = event else {
+    let RunEvent::Finished { code, error, usage, cost, duration, .. } = event else {
         return (Sign::Other, name);
     };
     let sign = match (code.as_deref(), error) {
@@ -251,6 +259,17 @@ fn run_end(name: String, event: &RunEvent) -> (Sign, String) {
     let cost = cost.map(|cost| format!("cost {}", format_amount(cost))).unwrap_or_default();
     let error = error.as_deref().map(error_excerpt).unwrap_or_default();
     (sign, join_columns([name, time(*duration), tokens, cost, error]))
+}
+
+/// Returns the usage of each model, if there are several.
+fn model_usage_texts(event: &RunEvent) -> Vec<String> {
+    let RunEvent::Finished { usage_by_model, .. } = event else { return Vec::new() };
+    let text = |of_model: &ModelUsage| {
+        let cost = of_model.cost.map(|cost| format!("cost {}", format_amount(cost)));
+        let model = excerpt(&of_model.used_model().to_string());
+        join_columns([model, tokens(of_model.usage), cost.unwrap_or_default()])
+    };
+    usage_by_model.iter().filter(|_| usage_by_model.len() > 1).map(text).collect()
 }
 
 fn tokens(usage: Usage) -> String {

@@ -36,9 +36,9 @@ impl WebSearch {
             && results.len() > 1
         {
             match rerank(embedder.as_ref(), query, &mut results).await {
-                Some(usages) => usages
-                    .into_iter()
-                    .for_each(|usage| ctx.record(EffectRecord::TokensSpent { usage, cost: None })),
+                Some(usages) => usages.into_iter().for_each(|usage| {
+                    ctx.record(EffectRecord::TokensSpent { usage, cost: None, model: None })
+                }),
                 None => {
                     note = Some("the results are in the order of the engine: embeddings failed")
                 }

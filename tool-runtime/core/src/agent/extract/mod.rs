@@ -23,7 +23,7 @@ use crate::agent::outcome::answer::stopped_at;
 use crate::agent::request::exchange::parse_failure_event;
 use crate::event::{MessageSource, RunEvent};
 use crate::json::Fix;
-use crate::message::{ContentPart, Message, Usage};
+use crate::message::{ContentPart, Message, ModelUsage, Usage};
 use crate::schema::Schema;
 
 /// A type whose values can be [extracted](crate::Agent::extract) from a model's answer.
@@ -87,6 +87,8 @@ pub struct Extracted<T> {
     pub offered_tools: OfferedTools,
     /// The tokens that the run used, as far as the model provider reports them.
     pub usage: Usage,
+    /// These tokens by model, also of nested runs and of tools that name their model.
+    pub usage_by_model: Vec<ModelUsage>,
     /// The cost of the run, if [prices](super::Limits::max_cost) are known.
     pub cost: Option<f64>,
 }
@@ -198,8 +200,9 @@ impl Run {
         };
         let turn = self.into_state().turn;
         let (usage, cost) = (turn.usage(), turn.cost());
+        let usage_by_model = turn.usage_by_model();
         let (transcript, offered_tools) = turn.into_parts();
-        Ok(Extracted { value, fixes, transcript, offered_tools, usage, cost })
+        Ok(Extracted { value, fixes, transcript, offered_tools, usage, usage_by_model, cost })
     }
 
     /// Sets the schema of the following replies, and allows so many requests on top of the limit.

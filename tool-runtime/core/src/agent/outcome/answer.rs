@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::agent::state::RunState;
 use crate::agent::{OfferedTools, Prompt, StopReason};
-use crate::message::{Message, Usage};
+use crate::message::{Message, ModelUsage, Usage};
 
 /// The answer of a run, with its transcript and usage.
 ///
@@ -36,6 +36,8 @@ pub struct Answer {
     pub offered_tools: OfferedTools,
     /// The tokens that the run used, as far as the model provider reports them.
     pub usage: Usage,
+    /// These tokens by model, also of nested runs and of tools that name their model.
+    pub usage_by_model: Vec<ModelUsage>,
     /// The cost of the run, if [prices](crate::agent::Limits::max_cost) are known.
     pub cost: Option<f64>,
 }
@@ -95,6 +97,8 @@ pub struct Stopped {
     /// The tokens that the run used, as far as the model provider reports them.
     // Boxed to keep the error small: a large one slows down every `Result` that carries it.
     pub usage: Box<Usage>,
+    /// These tokens by model, also of nested runs and of tools that name their model.
+    pub usage_by_model: Vec<ModelUsage>,
     /// The cost of the run, if [prices](crate::agent::Limits::max_cost) are known.
     pub cost: Option<f64>,
 }
@@ -134,8 +138,9 @@ impl Stopped {
 pub(crate) fn stopped_at(reason: StopReason, mut state: RunState) -> Stopped {
     state.abandon(|_| false);
     let (usage, cost) = (Box::new(state.turn.usage()), state.turn.cost());
+    let usage_by_model = state.turn.usage_by_model();
     let (transcript, offered_tools) = state.turn.into_parts();
-    Stopped { reason, transcript, offered_tools, usage, cost }
+    Stopped { reason, transcript, offered_tools, usage, usage_by_model, cost }
 }
 
 impl fmt::Display for Stopped {

@@ -257,7 +257,7 @@ pub(crate) fn exceeded_limit(limits: &Limits, used: MeteredUsage) -> StopReason 
         Some((limit, cost)) if cost >= limit => StopReason::CostLimit { cost, limit },
         _ => {
             let limit = limits.max_tokens.unwrap_or_default();
-            StopReason::TokenLimit { usage: used.usage, limit }
+            StopReason::TokenLimit { usage: used.usage(), limit }
         }
     }
 }

@@ -3,8 +3,9 @@
 use crate::agent::outcome::stop_reason::exceeded_limit;
 use crate::agent::turn::{estimate_partial_usage, estimate_usage};
 use crate::agent::{Limits, StopReason, Turn};
-use crate::message::Usage;
-use crate::models::{ChatReply, ChatRequest};
+use crate::guard::catch_panic;
+use crate::message::{Usage, UsedModel};
+use crate::models::{ChatModel, ChatReply, ChatRequest};
 use crate::tool::MeteredUsage;
 
 /// Usage of all attempts at one model request, checked against the limits of the run.
@@ -19,6 +20,8 @@ pub(crate) struct RequestBudget {
     reported: Option<Usage>,
     /// Estimated usage of replies for which the provider reported none.
     estimated: Usage,
+    /// The usage of all attempts, by the models that served them.
+    metered: MeteredUsage,
     /// The reported usage of the first attempt; `None` before the first reply.
     first: Option<Option<Usage>>,
 }
@@ -34,28 +37,41 @@ impl RequestBudget {
             partial_bytes: 0,
             reported: None,
             estimated: Usage::default(),
+            metered: MeteredUsage::default(),
             first: None,
         }
     }
 
-    /// Adds the usage of one attempt.
-    pub(crate) fn record(&mut self, request: ChatRequest<'_>, reply: &ChatReply) {
+    /// Adds the usage of one attempt at a request to `model`.
+    pub(crate) fn record(
+        &mut self,
+        model: &dyn ChatModel,
+        request: ChatRequest<'_>,
+        reply: &ChatReply,
+    ) {
         self.replies = self.replies.saturating_add(1);
         self.partial_bytes = 0;
         self.first.get_or_insert(reply.usage);
-        match reply.usage {
-            Some(usage) => *self.reported.get_or_insert_default() += usage,
-            None if self.limits.has_budget() => {
-                self.estimated += estimate_usage(request, &reply.parts);
+        let usage = match reply.usage {
+            Some(usage) => {
+                *self.reported.get_or_insert_default() += usage;
+                usage
             }
-            None => {}
-        }
+            None if self.limits.has_budget() => {
+                let usage = estimate_usage(request, &reply.parts);
+                self.estimated += usage;
+                usage
+            }
+            None => return,
+        };
+        let served_by = used_model(model, reply.model.clone());
+        self.metered += MeteredUsage::of_model(served_by, usage, None);
     }
 
     /// Returns the stop reason if the budget allows no further attempt.
     pub(crate) fn check(&self) -> Result<(), StopReason> {
-        let mut metered = self.before;
-        metered += self.total_usage().into();
+        let mut metered = self.before.clone();
+        metered += MeteredUsage::from(self.total_usage());
         if self.limits.is_exhausted(&metered) {
             Err(exceeded_limit(&self.limits, metered))
         } else {
@@ -80,10 +96,15 @@ impl RequestBudget {
 
     /// Adds the estimated usage of a request that failed after a part of its reply had arrived, and
     /// returns it.
-    pub(crate) fn record_failed(&mut self, request: ChatRequest<'_>) -> Option<Usage> {
+    pub(crate) fn record_failed(
+        &mut self,
+        model: &dyn ChatModel,
+        request: ChatRequest<'_>,
+    ) -> Option<Usage> {
         let bytes = std::mem::take(&mut self.partial_bytes);
         let usage = (bytes > 0).then(|| estimate_partial_usage(request, bytes))?;
         self.estimated += usage;
+        self.metered += MeteredUsage::of_model(used_model(model, None), usage, None);
         Some(usage)
     }
 
@@ -107,10 +128,28 @@ impl RequestBudget {
         self.first.flatten()
     }
 
+    /// Returns the usage of all attempts by model. If a hook has changed the usage, `total` is that
+    /// of the model.
+    pub(crate) fn metered(&self, model: UsedModel, total: Usage) -> MeteredUsage {
+        if self.metered.usage() == total {
+            self.metered.clone()
+        } else {
+            MeteredUsage::of_model(model, total, None)
+        }
+    }
+
     /// Returns the reported and the estimated usage of all attempts.
     pub(crate) fn total_usage(&self) -> Usage {
         let mut total = self.reported.unwrap_or_default();
         total += self.estimated;
         total
     }
+}
+
+/// Returns the model that served a request; what is known of it, if its code panics.
+pub(crate) fn used_model(model: &dyn ChatModel, served_by: Option<String>) -> UsedModel {
+    let info = catch_panic(|| model.info()).unwrap_or_default();
+    let mut used = UsedModel::default();
+    (used.provider, used.model) = (info.provider, served_by.or(info.name));
+    used
 }

@@ -94,7 +94,7 @@ impl ModelExchange<'_> {
                         .await?
                 }
             };
-            budget.record(prepared.request(), &raw);
+            budget.record(agent.model.as_ref(), prepared.request(), &raw);
             for reason in std::mem::take(&mut raw.warnings) {
                 emit(ModelEvent::ClientWarning { reason });
             }
@@ -139,7 +139,7 @@ impl ModelExchange<'_> {
             let request = last.request().key(&key);
             let answer =
                 request_answer(model.as_ref(), request, &mut streamed, budget, &mut deltas).await?;
-            budget.record(last.request(), &answer);
+            budget.record(model.as_ref(), last.request(), &answer);
             reply = with_answer_text(reply, answer);
         }
         if let Some(deltas) = &mut deltas {

@@ -83,7 +83,9 @@ impl<'q> PieceHooks<'q> {
             let (kind, text) = match part {
                 AssistantPart::Text { text } => (Kind::Text, text),
                 AssistantPart::Reasoning(reasoning) => (Kind::Reasoning, &mut reasoning.text),
-                AssistantPart::Call(_) | AssistantPart::Source(_) | AssistantPart::File(_) => continue,
+                AssistantPart::Call(_) | AssistantPart::Source(_) | AssistantPart::File(_) => {
+                    continue;
+                }
             };
             if !self.hooks.is_empty() {
                 *text = self.change_piece(kind, text, true);

@@ -13,7 +13,7 @@ use crate::agent::config::AgentConfig;
 use crate::agent::state::RunState;
 use crate::event::{Origin, RunEvent, ToolEvent};
 use crate::guard::{Panic, await_guarded, error_chain};
-use crate::message::{CallId, ToolCall, ToolResult, Usage};
+use crate::message::{CallId, ModelUsage, ToolCall, ToolResult, Usage};
 use crate::registry::{Registry, Snapshot};
 use crate::tool::{Tool, ToolError};
 
@@ -32,6 +32,7 @@ struct RunEnd {
     metadata: Map<String, Value>,
     answered_calls: Vec<(ToolCall, ToolResult)>,
     usage: Usage,
+    usage_by_model: Vec<ModelUsage>,
     cost: Option<f64>,
 }
 
@@ -64,6 +65,7 @@ impl AbandonedRun {
             metadata: std::mem::take(&mut state.metadata),
             answered_calls,
             usage: state.turn.usage(),
+            usage_by_model: state.turn.usage_by_model(),
             cost: state.turn.cost(),
         });
         Some(Self { origin, calls: AbandonedCalls::Running(running), end })
@@ -133,7 +135,9 @@ impl Run {
         if let AbandonedCalls::Stopped(events) = calls {
             events.into_iter().for_each(|event| self.dispatcher.emit(&origin, || event));
         }
-        let Some(RunEnd { metadata, answered_calls, usage, cost }) = end else { return };
+        let Some(RunEnd { metadata, answered_calls, usage, usage_by_model, cost }) = end else {
+            return;
+        };
         let agent = self.agent.name.clone();
         let session = self.session.name();
         self.dispatcher.emit(&origin, || RunEvent::Started {
@@ -147,6 +151,7 @@ impl Run {
             code: Some("ABANDONED".to_owned()),
             error: Some("another prompt replaced the run before it ended".to_owned()),
             usage,
+            usage_by_model,
             cost,
             duration: Duration::ZERO,
         });

@@ -99,7 +99,7 @@ impl Run {
         }
         turn.on_partial_results(results(finished))?;
         let usage = metered_usage(executions.iter().copied());
-        self.meter.subtract(usage);
+        self.meter.subtract(&usage);
         turn.add_metered(usage);
         self.state.mutating_tools.extend(mutating_tools(executions.iter().copied(), tools));
         apply_effects(turn, executions.iter().copied(), tools);

@@ -113,7 +113,14 @@ impl Run {
         let (turn, duration) = (&self.state.turn, micros::truncate(started.elapsed()));
         self.emit(|| {
             let (code, error) = reason().map(|(code, error)| (code.to_owned(), error)).unzip();
-            RunEvent::Finished { code, error, usage: turn.usage(), cost: turn.cost(), duration }
+            RunEvent::Finished {
+                code,
+                error,
+                usage: turn.usage(),
+                usage_by_model: turn.usage_by_model(),
+                cost: turn.cost(),
+                duration,
+            }
         });
     }
 

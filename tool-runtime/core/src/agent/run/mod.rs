@@ -365,9 +365,10 @@ impl Run {
             }
             let turn = self.into_state().turn;
             let (usage, cost) = (turn.usage(), turn.cost());
+            let usage_by_model = turn.usage_by_model();
             let (transcript, offered_tools) = turn.into_parts();
             let text = transcript.last().map(Message::text).unwrap_or_default();
-            Ok(Answer { text, transcript, offered_tools, usage, cost })
+            Ok(Answer { text, transcript, offered_tools, usage, usage_by_model, cost })
         }
     }
 

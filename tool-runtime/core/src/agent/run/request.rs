@@ -10,19 +10,19 @@ use super::Run;
 use super::reply_deltas::{HeldBackReply, HoldsBack, ReplyDeltas, awaits_validation};
 use super::required_call::{is_allowed, refusal};
 use crate::agent::StopReason;
-use crate::agent::request::budget::RequestBudget;
+use crate::agent::request::budget::{RequestBudget, used_model};
 use crate::agent::request::exchange::{ModelExchange, ReplySink, prepare_request};
 use crate::agent::request::selection::{request_options, select_tools};
 use crate::agent::state::RunState;
 use crate::agent::steering::{InboxMessage, RunInProgress};
 use crate::event::{Attachment, ModelEvent, ToolEvent, micros};
 use crate::guard::{catch_panic, drop_guarded, error_text};
-use crate::message::{ToolCall, Usage};
+use crate::message::{ToolCall, Usage, UsedModel};
 use crate::models::{ChatModel, ChatRequest, ModelInfo, ToolChoice};
 use crate::registry::Snapshot;
 use crate::schema::Schema;
 use crate::span;
-use crate::tool::{RunContext, ToolErrorKind, UsageMeter};
+use crate::tool::{MeteredUsage, RunContext, ToolErrorKind, UsageMeter};
 
 /// State that the requests of a run share.
 #[derive(Default)]
@@ -124,7 +124,8 @@ impl Run {
             match span::instrument(span::chat(), reply, StopReason::error_type).await {
                 Ok(reply) => reply,
                 Err(reason) => {
-                    let usage = metered.budget.record_failed(request);
+                    let model = agent.model.as_ref();
+                    let usage = metered.budget.record_failed(model, request);
                     emit_failed(&reason, streamed.finish(), usage);
                     let replies = metered.budget.replies();
                     drop((messages, metered));
@@ -148,9 +149,9 @@ impl Run {
             (turn.transcript().len(), reply.usage, reply.finish_reason);
         let served_by = reply.model.clone();
         turn.add_repeated_requests(metered.budget.replies().saturating_sub(1));
-        let mut total = metered.into_estimate();
-        total += usage.unwrap_or_default();
-        turn.on_reply_with_usage(reply, total)?;
+        let model = used_model(agent.model.as_ref(), served_by.clone());
+        let usage_by_model = metered.into_metered(model, usage);
+        turn.on_reply_with_usage(reply, usage_by_model)?;
         if let (Some(tools), Some(text)) = (&self.requests.offered, refusal(&choice)) {
             let is_refused = |call: &ToolCall| !is_allowed(&choice, tools, call);
             turn.fail_calls(ToolErrorKind::Denied, &text, is_refused);
@@ -220,18 +221,21 @@ struct MeteredBudget<'r> {
 }
 
 impl MeteredBudget<'_> {
-    /// Marks the usage as recorded by the reply. Returns the estimate for requests whose usage is
-    /// unknown.
-    fn into_estimate(mut self) -> Usage {
+    /// Marks the usage as recorded by the reply, and returns it with the estimate for requests
+    /// whose usage is unknown.
+    fn into_metered(mut self, model: UsedModel, reported: Option<Usage>) -> MeteredUsage {
         self.is_recorded = true;
-        self.budget.estimated_usage()
+        let mut total = self.budget.estimated_usage();
+        total += reported.unwrap_or_default();
+        self.budget.metered(model, total)
     }
 }
 
 impl Drop for MeteredBudget<'_> {
     fn drop(&mut self) {
         if !self.is_recorded {
-            self.meter.add(self.budget.total_usage());
+            let total = self.budget.total_usage();
+            self.meter.add(self.budget.metered(UsedModel::default(), total));
         }
     }
 }

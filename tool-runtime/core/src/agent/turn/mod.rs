@@ -55,7 +55,7 @@ pub use self::step::TransitionError;
 pub(super) use self::step::{Outcome, Step, StopRequest};
 use super::{Limits, OfferedTools};
 use crate::event::micros;
-use crate::message::{CallId, ContentPart, Message, ToolCall, ToolResult, Usage};
+use crate::message::{CallId, ContentPart, Message, ModelUsage, ToolCall, ToolResult, Usage};
 use crate::models::history::{is_empty_reply, push_user, repaired, with_unique_ids};
 use crate::models::{ChatReply, ChatRequest, FinishReason};
 use crate::tool::{Allowance, MeteredUsage, ToolDefinition};
@@ -194,7 +194,13 @@ impl Turn {
 
     /// Returns the tokens that the run has used, including those that its tools spent on models.
     pub fn usage(&self) -> Usage {
-        self.metered.usage
+        self.metered.usage()
+    }
+
+    /// Returns these tokens by model: the agent's own, those of the agents nested in the run, and
+    /// those of tools that say which model they used. The sum is the [usage](Self::usage).
+    pub fn usage_by_model(&self) -> Vec<ModelUsage> {
+        self.limits.by_model(&self.metered)
     }
 
     /// Returns the cost of the run so far, or `None` if its [limits](Limits::max_cost) hold no
@@ -215,7 +221,7 @@ impl Turn {
 
     /// Returns the tokens and the known cost of the run so far.
     pub(super) fn metered(&self) -> MeteredUsage {
-        self.metered
+        self.metered.clone()
     }
 
     /// Returns what calls may take beside the usage so far.
@@ -400,7 +406,7 @@ impl Turn {
             }
             reported => reported.unwrap_or_default(),
         };
-        self.on_reply_with_usage(reply, usage)
+        self.on_reply_with_usage(reply, usage.into())
     }
 
     /// Records a reply with the given usage instead of the usage in the reply.
@@ -409,7 +415,7 @@ impl Turn {
     pub(super) fn on_reply_with_usage(
         &mut self,
         reply: ChatReply,
-        usage: Usage,
+        usage: MeteredUsage,
     ) -> Result<(), TransitionError> {
         if self.next() != Step::RequestModel {
             return Err(TransitionError::new("no model request is pending"));
@@ -417,7 +423,7 @@ impl Turn {
         let id = self.next_reply_id();
         self.iterations += 1;
         self.finish = reply.finish_reason;
-        self.add_usage(usage);
+        self.add_metered(usage);
         let parts = with_unique_ids(&self.transcript, reply.parts);
         self.push_message(Message::Assistant { id, parts });
         let reply = self.transcript.last();

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::message::Usage;
+use crate::message::{Usage, UsedModel};
 
 pub use file_change::{FileChange, FileOp};
 pub use network_request::NetworkRequest;
@@ -73,6 +73,9 @@ pub enum EffectRecord {
         /// it, the cost is computed from these prices.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
+        /// The model, if the tool says which one it used.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<Box<UsedModel>>,
     },
     /// An effect of a kind that the program defines.
     Other {

@@ -61,7 +61,7 @@ impl ToolContext {
     ///     let input = text.len() as u64 / 4;
     ///     let reservation = ctx.reserve_tokens(input, 500)?;
     ///     let (summary, usage) = ask_model(&text, reservation.max_output()).await;
-    ///     ctx.record(EffectRecord::TokensSpent { usage, cost: None });
+    ///     ctx.record(EffectRecord::TokensSpent { usage, cost: None, model: None });
     ///     Ok(summary)
     /// }
     /// # async fn ask_model(_: &str, _: u64) -> (String, Usage) { Default::default() }

@@ -1,21 +1,33 @@
 //! Tokens together with their cost.
 
+use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::EffectRecord;
-use crate::message::Usage;
+use crate::message::{ModelUsage, Usage, UsedModel};
 
-/// Tokens, and the cost of those whose price is known.
+/// Tokens and their cost, in total and by model.
 ///
 /// A tool that calls another model may pay other prices than its caller, so it reports the
 /// cost together with the tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct MeteredUsage {
+    #[serde(flatten)]
+    total: Amount,
+    /// The parts of the total, ordered by their models.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", with = "entries")]
+    by_model: BTreeMap<UsedModel, Amount>,
+}
+
+/// Tokens, and the cost of those whose price is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Amount {
     /// All tokens.
-    pub(crate) usage: Usage,
+    usage: Usage,
     /// The tokens that `cost` pays for. The reader applies its own price to the others.
     #[serde(skip_serializing_if = "Usage::is_zero")]
     priced: Usage,
@@ -27,46 +39,106 @@ pub(crate) struct MeteredUsage {
 impl MeteredUsage {
     /// Creates a usage with its total cost, if that is known. A cost of NaN counts as unknown.
     pub(crate) fn new(usage: Usage, cost: Option<f64>) -> Self {
-        match cost.filter(|cost| !cost.is_nan()) {
+        Self::of_model(UsedModel::default(), usage, cost)
+    }
+
+    /// Creates the usage of a model.
+    pub(crate) fn of_model(model: UsedModel, usage: Usage, cost: Option<f64>) -> Self {
+        let total = match cost.filter(|cost| !cost.is_nan()) {
             // JSON can't represent infinity.
-            Some(cost) => Self { usage, priced: usage, cost: cost.clamp(0.0, f64::MAX) },
-            None => Self { usage, ..Self::default() },
-        }
+            Some(cost) => Amount { usage, priced: usage, cost: cost.clamp(0.0, f64::MAX) },
+            None => Amount { usage, ..Amount::default() },
+        };
+        let by_model = (!total.is_zero()).then_some((model, total)).into_iter().collect();
+        Self { total, by_model }
     }
 
     /// Returns the sum of what tools recorded as [`EffectRecord::TokensSpent`].
     pub(crate) fn of_effects<'e>(effects: impl IntoIterator<Item = &'e EffectRecord>) -> Self {
         let mut sum = Self::default();
         for effect in effects {
-            if let EffectRecord::TokensSpent { usage, cost } = effect {
-                sum += Self::new(*usage, *cost);
+            if let EffectRecord::TokensSpent { usage, cost, model } = effect {
+                let model = model.as_deref().cloned().unwrap_or_default();
+                sum += Self::of_model(model, *usage, *cost);
             }
         }
         sum
     }
 
-    /// Returns the effect records of this usage: one without and one with a cost, if not zero.
+    /// Returns the effect records of this usage: for each model one without and one with a cost, if
+    /// not zero.
     pub(crate) fn into_effects(self) -> impl Iterator<Item = EffectRecord> {
-        let unpriced = Self::from(self.unpriced());
-        let priced = Self { usage: self.priced, ..self };
-        let records = [(unpriced, None), (priced, Some(self.cost))].into_iter();
-        records
-            .filter(|(used, _)| !used.is_zero())
-            .map(|(Self { usage, .. }, cost)| EffectRecord::TokensSpent { usage, cost })
+        self.by_model.into_iter().flat_map(|(model, amount)| {
+            let unpriced = Amount { usage: amount.unpriced(), ..Amount::default() };
+            let priced = Amount { usage: amount.priced, ..amount };
+            let model = (model != UsedModel::default()).then(|| Box::new(model));
+            let records = [(unpriced, None), (priced, Some(amount.cost))].into_iter();
+            records.filter(|(used, _)| !used.is_zero()).map(move |(Amount { usage, .. }, cost)| {
+                EffectRecord::TokensSpent { usage, cost, model: model.clone() }
+            })
+        })
+    }
+
+    /// Returns all tokens.
+    pub(crate) fn usage(&self) -> Usage {
+        self.total.usage
     }
 
     /// Returns the total cost, with the price that `price` gives for the tokens without one.
     pub(crate) fn cost(&self, price: impl FnOnce(&Usage) -> f64) -> f64 {
-        price(&self.unpriced()) + self.cost
+        self.total.cost(price)
     }
 
-    pub(crate) fn is_zero(&self) -> bool {
-        self.usage.is_zero() && self.cost == 0.0
+    /// Fixes the cost of the tokens that have none.
+    pub(crate) fn with_prices(mut self, price: impl Fn(&Usage) -> f64) -> Self {
+        for amount in self.by_model.values_mut().chain([&mut self.total]) {
+            let cost = amount.cost(&price);
+            *amount = Amount { priced: amount.usage, cost, ..*amount };
+        }
+        self
+    }
+
+    /// Returns the parts of the models. With prices, each has a cost.
+    pub(crate) fn by_model(&self, price: Option<impl Fn(&Usage) -> f64>) -> Vec<ModelUsage> {
+        let part = |(model, amount): (&UsedModel, &Amount)| {
+            let cost = price.as_ref().map(|price| amount.cost(price));
+            let UsedModel { provider, model } = model.clone();
+            let mut part = ModelUsage::default();
+            (part.provider, part.model) = (provider, model);
+            ModelUsage { usage: amount.usage, cost, ..part }
+        };
+        self.by_model.iter().map(part).collect()
+    }
+
+    #[cfg(test)]
+    fn is_zero(&self) -> bool {
+        self.total.is_zero() && self.by_model.is_empty()
     }
 
     /// Returns the difference to an earlier total.
     #[must_use]
-    pub(crate) fn since(self, before: Self) -> Self {
+    pub(crate) fn since(mut self, before: &Self) -> Self {
+        self.total = self.total.since(before.total);
+        for (model, before) in &before.by_model {
+            if let Some(amount) = self.by_model.get_mut(model) {
+                *amount = amount.since(*before);
+            }
+        }
+        self.by_model.retain(|_, amount| !amount.is_zero());
+        self
+    }
+}
+
+impl Amount {
+    fn cost(&self, price: impl FnOnce(&Usage) -> f64) -> f64 {
+        price(&self.unpriced()) + self.cost
+    }
+
+    fn is_zero(&self) -> bool {
+        self.usage.is_zero() && self.cost == 0.0
+    }
+
+    fn since(self, before: Self) -> Self {
         let cost = self.cost - before.cost;
         Self {
             usage: self.usage.since(before.usage),
@@ -87,11 +159,61 @@ impl From<Usage> for MeteredUsage {
     }
 }
 
+impl AddAssign<&Self> for MeteredUsage {
+    fn add_assign(&mut self, more: &Self) {
+        self.total += more.total;
+        for (model, amount) in &more.by_model {
+            *self.by_model.entry(model.clone()).or_default() += *amount;
+        }
+    }
+}
+
 impl AddAssign for MeteredUsage {
+    fn add_assign(&mut self, more: Self) {
+        *self += &more;
+    }
+}
+
+impl AddAssign for Amount {
     fn add_assign(&mut self, more: Self) {
         self.usage += more.usage;
         self.priced += more.priced;
         self.cost = (self.cost + more.cost).min(f64::MAX);
+    }
+}
+
+/// The parts as a list, because JSON has only texts as keys.
+mod entries {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Amount, UsedModel};
+
+    #[derive(Serialize, Deserialize)]
+    struct Entry {
+        #[serde(flatten)]
+        model: UsedModel,
+        #[serde(flatten)]
+        amount: Amount,
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        by_model: &BTreeMap<UsedModel, Amount>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let entry = |(model, amount): (&UsedModel, &Amount)| Entry {
+            model: model.clone(),
+            amount: *amount,
+        };
+        serializer.collect_seq(by_model.iter().map(entry))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<UsedModel, Amount>, D::Error> {
+        let entries = Vec::<Entry>::deserialize(deserializer)?;
+        Ok(entries.into_iter().map(|entry| (entry.model, entry.amount)).collect())
     }
 }
 
@@ -120,7 +242,7 @@ mod tests {
             let mut metered = MeteredUsage::new(usage, cost);
             assert_eq!(metered.cost(price), sum, "{usage:?} {cost:?}");
             metered += MeteredUsage::from(Usage::new(4, 0));
-            let effects: Vec<_> = metered.into_effects().collect();
+            let effects: Vec<_> = metered.clone().into_effects().collect();
             assert_eq!(MeteredUsage::of_effects(&effects), metered);
             let json = serde_json::to_string(&metered).unwrap();
             assert_eq!(serde_json::from_str::<MeteredUsage>(&json).unwrap(), metered);
@@ -135,7 +257,7 @@ mod tests {
             sum += metered(cost);
         }
         for cost in [0.3, 0.2, 0.1] {
-            sum = sum.since(metered(cost));
+            sum = sum.since(&metered(cost));
         }
         assert!(sum.is_zero(), "{sum:?}");
     }

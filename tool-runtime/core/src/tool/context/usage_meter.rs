@@ -1,5 +1,6 @@
 //! Counts what unfinished calls take, and reserves what they are about to take.
 
+use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::message::Usage;
@@ -51,29 +52,29 @@ impl UsageMeter {
 
     pub(crate) fn add(&self, used: impl Into<MeteredUsage>) {
         let used = used.into();
-        self.lock().total += used;
-        self.change_outer(|nested| *nested += used);
+        self.lock().total += &used;
+        self.change_outer(|nested| *nested += &used);
     }
 
     /// Returns the current count.
     pub(crate) fn total(&self) -> MeteredUsage {
-        self.lock().total
+        self.lock().total.clone()
     }
 
     /// Resets the count and returns it; the caller counts it from now on.
     pub(crate) fn take(&self) -> MeteredUsage {
         let total = self.total();
-        self.subtract(total);
+        self.subtract(&total);
         total
     }
 
     /// Subtracts what the caller counts from now on.
-    pub(crate) fn subtract(&self, used: MeteredUsage) {
+    pub(crate) fn subtract(&self, used: &MeteredUsage) {
         let mut state = self.lock();
-        state.total = state.total.since(used);
+        state.total = take(&mut state.total).since(used);
         state.subtracted += used;
         drop(state);
-        self.change_outer(|nested| *nested = nested.since(used));
+        self.change_outer(|nested| *nested = take(nested).since(used));
     }
 
     /// Sets what the calls may take from now on.
@@ -87,10 +88,10 @@ impl UsageMeter {
     /// reserved, or `None` if the allowance has no room for the input and one token of output.
     pub(crate) fn reserve(&self, request: Usage) -> Option<Usage> {
         let mut state = self.outermost().lock();
-        let mut used = state.total;
-        used += state.nested;
-        used += state.subtracted;
-        used += state.reserved.into();
+        let mut used = state.total.clone();
+        used += &state.nested;
+        used += &state.subtracted;
+        used += MeteredUsage::from(state.reserved);
         let output = state.allowance.output_of(request, &used)?;
         let request = Usage { output_tokens: output, ..request };
         state.reserved += request;
@@ -132,7 +133,7 @@ impl Allowance {
     fn output_of(&self, request: Usage, used: &MeteredUsage) -> Option<u64> {
         let mut output = request.output_tokens;
         if let Some(tokens) = self.tokens {
-            let spent = used.usage.input_tokens.saturating_add(used.usage.output_tokens);
+            let spent = used.usage().input_tokens.saturating_add(used.usage().output_tokens);
             let left = tokens.saturating_sub(spent).saturating_sub(request.input_tokens);
             output = output.min(left);
         }

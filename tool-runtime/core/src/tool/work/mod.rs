@@ -160,8 +160,8 @@ impl CallWork {
         *self.substitute_run_id.get_or_init(RunId::random)
     }
 
-    /// Records an effect. All records of tokens are merged into at most two, one for those with a
-    /// known cost and one for the others.
+    /// Records an effect. All records of tokens of one model are merged into at most two, one for
+    /// those with a known cost and one for the others.
     pub(super) fn record(&self, effect: EffectRecord) {
         let mut effects = lock(&self.effects);
         let is_usage = |effect: &EffectRecord| matches!(effect, EffectRecord::TokensSpent { .. });

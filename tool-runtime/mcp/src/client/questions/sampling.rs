@@ -9,7 +9,8 @@ use rmcp::model::{
 };
 use tool_core::__workspace::{MediaKind, media_refusal};
 use tool_core::agent::Prices;
-use tool_core::message::{Audio, strip_invisible};
+use tool_core::message::{Audio, UsedModel, strip_invisible};
+use tool_core::models::ModelInfo;
 use tool_core::{
     ChatModel, ChatOptions, ChatRequest, ContentPart, EffectRecord, FinishReason, Image, Message,
     ToolContext, Usage,
@@ -97,7 +98,11 @@ impl Sampling {
     /// Returns the record of the tokens of a request, with their cost if the prices are known.
     fn spent(&self, usage: Usage) -> EffectRecord {
         let cost = self.prices.map(|prices| prices.cost_of(&usage));
-        EffectRecord::TokensSpent { usage, cost }
+        let ModelInfo { provider, name, .. } = self.model.info();
+        let mut model = UsedModel::default();
+        (model.provider, model.model) = (provider, name);
+        let model = (model != UsedModel::default()).then(|| Box::new(model));
+        EffectRecord::TokensSpent { usage, cost, model }
     }
 
     /// Answers a request of a server for a call, which has made `earlier` requests.

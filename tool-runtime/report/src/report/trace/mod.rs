@@ -135,7 +135,9 @@ impl Trace {
     }
 
     fn run_finished(&mut self, origin: &Origin, at: u64, duration: Duration, event: &RunEvent) {
-        let RunEvent::Finished { code, error, usage, cost, .. } = event else { return };
+        let RunEvent::Finished { code, error, usage, usage_by_model, cost, .. } = event else {
+            return;
+        };
         let index = self.run(origin, at.saturating_sub(micros(duration)));
         let open = self.scopes.remove(&scope(origin)).unwrap_or_default();
         if let Some(row) = self.end(index, at) {
@@ -148,6 +150,7 @@ impl Trace {
             row.usage = (!usage.is_zero()).then_some(*usage);
             // Without a token count, the cost is unknown, not zero.
             row.cost = cost.filter(|_| row.usage.is_some() || !row.has_model_requests);
+            details::of_models(row, usage_by_model);
             details::of_end(row, error.as_deref());
         }
         // A run that has ended receives no reply.

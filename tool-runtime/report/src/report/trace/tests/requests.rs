@@ -78,6 +78,24 @@ fn reply_lists_its_files() {
 }
 
 #[test]
+fn run_with_several_models_lists_their_tokens() {
+    let of_model = |model: &str| json!({"model": model, "usage": {"input_tokens": 9}, "cost": 0.5});
+    for models in [vec![of_model("large")], vec![of_model("large"), of_model("small")]] {
+        let is_listed = models.len() > 1;
+        let rows = log(&[
+            ("1 0 run.started", json!({})),
+            ("1 3 run.finished", json!({"usage_by_model": models, "duration_us": 3})),
+        ]);
+        let table = rows[0].details.iter().find_map(|detail| match detail {
+            Detail::Table { title: "Models", cells, .. } => Some(cells.clone()),
+            _ => None,
+        });
+        let expected = [["large", "9", "0", "0.50"], ["small", "9", "0", "0.50"]];
+        assert_eq!(table.is_some_and(|cells| cells == expected), is_listed);
+    }
+}
+
+#[test]
 fn call_that_waited_says_how_long() {
     for (running_at, expected) in [(5_001, true), (9, false)] {
         let rows = log(&[

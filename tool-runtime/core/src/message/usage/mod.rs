@@ -1,6 +1,12 @@
+//! Tokens of model requests, in total and by model.
+
+mod by_model;
+
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
+
+pub use by_model::{ModelUsage, UsedModel};
 
 /// The tokens that a model request took, as the provider counts them or as they are estimated.
 ///

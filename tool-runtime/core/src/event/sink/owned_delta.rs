@@ -1,6 +1,6 @@
 //! A piece of a reply that waits in a queue.
 
-use crate::message::Delta;
+use crate::message::{Delta, GeneratedFile, Source};
 
 /// A [`Delta`] that owns its text.
 pub(super) enum OwnedDelta {
@@ -8,6 +8,8 @@ pub(super) enum OwnedDelta {
     Reasoning(String),
     Call { index: usize, id: String, name: String },
     Arguments { index: usize, text: String },
+    Source(Box<Source>),
+    File(Box<GeneratedFile>),
 }
 
 impl OwnedDelta {
@@ -17,6 +19,8 @@ impl OwnedDelta {
             Self::Reasoning(text) => Delta::Reasoning(text),
             Self::Call { index, id, name } => Delta::Call { index: *index, id, name },
             Self::Arguments { index, text } => Delta::Arguments { index: *index, text },
+            Self::Source(source) => Delta::Source(source),
+            Self::File(file) => Delta::File(file),
         }
     }
 }
@@ -30,6 +34,8 @@ impl From<Delta<'_>> for OwnedDelta {
                 Self::Call { index, id: id.to_owned(), name: name.to_owned() }
             }
             Delta::Arguments { index, text } => Self::Arguments { index, text: text.to_owned() },
+            Delta::Source(source) => Self::Source(Box::new(source.clone())),
+            Delta::File(file) => Self::File(Box::new(file.clone())),
         }
     }
 }

@@ -211,7 +211,7 @@ mod tests {
         meter.add(Usage::new(200, 100));
         assert_eq!(output(&meter, 100, 1_000), Some(600));
         meter.release(Usage::new(100, 600));
-        meter.subtract(Usage::new(100, 100).into());
+        meter.subtract(&Usage::new(100, 100).into());
         assert_eq!(output(&meter, 100, 1_000), Some(600));
         meter.release(Usage::new(100, 600));
         meter.take();

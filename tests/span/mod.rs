@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use tool_runtime::models::ModelInfo;
 use tool_runtime::{
-    Agent, ChatReply, Dispatcher, Registry, ScriptedModel, ToolCall, ToolContext, ToolError, tool,
-    tools,
+    Agent, ChatModel, ChatOptions, ChatReply, ChatRequest, Dispatcher, ModelError, Registry,
+    ScriptedModel, ToolCall, ToolContext, ToolError, async_trait, tool, tools,
 };
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -119,14 +120,24 @@ fn execute(parent: u64, name: &str, call: &str, more: &Value) -> Value {
         "gen_ai.tool.name": name,
         "gen_ai.tool.call.id": call,
         "gen_ai.tool.type": "function",
+        "gen_ai.tool.description": match name {
+            "login" => "Logs a user in if the password is long enough.",
+            _ => "Calls another tool.",
+        },
         "tool_runtime.tool.kind": "function",
     });
     fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     json!({"in": parent, "fields": fields})
 }
 
+/// Returns the span of a run or a request whose last reply was complete.
 fn operation(parent: Option<u64>, name: &str, kind: &str) -> Value {
-    let fields = json!({"otel.name": name, "otel.kind": kind, "gen_ai.operation.name": name});
+    let fields = json!({
+        "otel.name": name,
+        "otel.kind": kind,
+        "gen_ai.operation.name": name,
+        "gen_ai.response.finish_reasons": r#"["stop"]"#,
+    });
     json!({"in": parent, "fields": fields})
 }
 
@@ -180,6 +191,7 @@ async fn run_span_holds_the_agent_name() {
         "otel.kind": "internal",
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": "ada",
+        "gen_ai.response.finish_reasons": r#"["stop"]"#,
     });
     let run = json!({"in": null, "fields": fields});
     assert_eq!(spans.recorded(), [run, operation(Some(1), "chat", "client")]);
@@ -216,4 +228,79 @@ async fn content_is_opt_in_and_secrets_are_redacted() {
             without_parent(execute(0, "login", "2", &second)),
         ]
     );
+}
+
+/// A model that counts how often it is asked for its description.
+struct Described(ScriptedModel, Arc<AtomicU64>);
+
+#[async_trait]
+impl ChatModel for Described {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        self.0.reply(request).await
+    }
+
+    fn info(&self) -> ModelInfo {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        ModelInfo::new("m")
+    }
+}
+
+#[tokio::test]
+async fn disabled_spans_compute_no_attributes() {
+    let count = Arc::new(AtomicU64::new(0));
+    let model = || Described(ScriptedModel::new([ChatReply::text("Hi.")]), Arc::clone(&count));
+    Agent::new(model(), tools![login]).trace_content(true).run("Go.").await.unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 0);
+
+    let _spans = tracing::subscriber::set_default(Spans::default());
+    Agent::new(model(), tools![login]).run("Go.").await.unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 2, "once for the run and once for the request");
+}
+
+#[tokio::test]
+async fn settings_are_found_in_the_spelling_of_each_provider() {
+    let gemini = |name: &str, value: Value| {
+        ChatOptions::default().extra("generationConfig", json!({ name: value }))
+    };
+    let ollama =
+        |name: &str, value: Value| ChatOptions::default().extra("options", json!({ name: value }));
+    let extra = |name: &str, value: Value| ChatOptions::default().extra(name, value);
+    for (options, name, value) in [
+        (ChatOptions::default().max_tokens(9), "gen_ai.request.max_tokens", "9"),
+        // A member replaces the option.
+        (extra("max_tokens", 8.into()).max_tokens(9), "gen_ai.request.max_tokens", "8"),
+        (extra("max_completion_tokens", 8.into()), "gen_ai.request.max_tokens", "8"),
+        (extra("max_output_tokens", 8.into()), "gen_ai.request.max_tokens", "8"),
+        (gemini("maxOutputTokens", 8.into()), "gen_ai.request.max_tokens", "8"),
+        (ollama("num_predict", 8.into()), "gen_ai.request.max_tokens", "8"),
+        (gemini("topP", 0.5.into()), "gen_ai.request.top_p", "0.5"),
+        (ollama("top_k", 4.into()), "gen_ai.request.top_k", "4"),
+        (extra("random_seed", 7.into()), "gen_ai.request.seed", "7"),
+        (gemini("candidateCount", 2.into()), "gen_ai.request.choice.count", "2"),
+        (extra("reasoning_effort", "low".into()), "gen_ai.request.reasoning.level", "low"),
+        (extra("reasoning", json!({"effort": "low"})), "gen_ai.request.reasoning.level", "low"),
+        (extra("output_config", json!({"effort": "max"})), "gen_ai.request.reasoning.level", "max"),
+        (
+            gemini("thinkingConfig", json!({"thinkingLevel": "HIGH"})),
+            "gen_ai.request.reasoning.level",
+            "HIGH",
+        ),
+        (extra("think", "high".into()), "gen_ai.request.reasoning.level", "high"),
+        (
+            ChatOptions::default().stop("A").stop("\"B"),
+            "gen_ai.request.stop_sequences",
+            r#"["A","\"B"]"#,
+        ),
+    ] {
+        let spans = Spans::default();
+        let _spans = tracing::subscriber::set_default(spans.clone());
+        let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi.")]), tools![login]);
+        agent.options(options).run("Go.").await.unwrap();
+        assert_eq!(spans.recorded()[1]["fields"][name], value, "{name}");
+    }
+    let spans = Spans::default();
+    let _spans = tracing::subscriber::set_default(spans.clone());
+    let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi.")]), tools![login]);
+    agent.options(extra("n", 1.into())).run("Go.").await.unwrap();
+    assert_eq!(spans.recorded()[1]["fields"]["gen_ai.request.choice.count"], Value::Null);
 }

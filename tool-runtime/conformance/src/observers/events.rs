@@ -67,9 +67,13 @@ fn kinds(text: &str) -> Vec<EventKind> {
             attachments: vec![Attachment::of_file(&GeneratedFile::stored(text(), text()))],
             provider: Some(text()),
             model: Some(text()),
+            requested_model: Some(text()),
+            server_address: Some(text()),
+            server_port: Some(u16::MAX),
             finish_reason: FinishReason::Length,
             context_tokens: Some(u64::MAX),
             usage: Some(Usage::new(u64::MAX, 0)),
+            first_delta: Some(duration),
             duration,
         }
         .into(),
@@ -79,6 +83,8 @@ fn kinds(text: &str) -> Vec<EventKind> {
             text: text(),
             provider: Some(text()),
             model: Some(text()),
+            server_address: Some(text()),
+            server_port: Some(u16::MAX),
             usage: Some(Usage::new(0, u64::MAX)),
             duration,
         }

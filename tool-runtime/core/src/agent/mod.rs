@@ -35,6 +35,7 @@ mod request;
 mod run;
 pub mod session;
 mod settings;
+mod spans;
 mod state;
 mod steering;
 mod stream;

@@ -257,8 +257,8 @@ impl Agent {
         })
     }
 
-    /// Records arguments and results on the spans of calls, with their secrets redacted. Default:
-    /// off.
+    /// Records messages and definitions of tools on the spans of runs and requests, and arguments
+    /// and results on the spans of calls, with their secrets redacted. Default: off.
     #[cfg(feature = "tracing")]
     #[must_use]
     pub fn trace_content(self, is_on: bool) -> Self {

@@ -82,6 +82,12 @@ impl Dispatcher {
         observers.emit(redactor, || Event::new(origin.clone(), clock.now(), kind()));
     }
 
+    /// Whether spans have messages, arguments and results.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn traces_content(&self) -> bool {
+        self.state.trace_content
+    }
+
     /// Whether an observer needs the pieces of replies.
     pub(crate) fn receives_deltas(&self) -> bool {
         self.state.observers.receive_deltas()

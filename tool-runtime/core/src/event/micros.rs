@@ -41,6 +41,29 @@ pub(crate) mod since_1970 {
     }
 }
 
+/// Serializes durations that may be unknown.
+pub(super) mod optional_duration {
+    use serde::Serialize;
+
+    use super::{Deserialize, Deserializer, Duration, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Micros(#[serde(with = "super")] Duration);
+
+    pub(in crate::event) fn serialize<S: Serializer>(
+        span: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        span.map(Micros).serialize(serializer)
+    }
+
+    pub(in crate::event) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Option::<Micros>::deserialize(from).map(|span| span.map(|Micros(span)| span))
+    }
+}
+
 /// Serializes points in time that may be unknown.
 pub(super) mod optional {
     use serde::Serialize;

@@ -60,6 +60,15 @@ pub enum ModelEvent {
         /// The model that replied, which may differ from the requested one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+        /// The name by which the model was requested, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        requested_model: Option<String>,
+        /// The host of the server, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server_address: Option<String>,
+        /// The port of the server, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server_port: Option<u16>,
         /// The reason why the model stopped.
         #[serde(default)]
         finish_reason: FinishReason,
@@ -70,6 +79,14 @@ pub enum ModelEvent {
         /// of the usage are the part of it that is taken.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context_tokens: Option<u64>,
+        /// The time from the request to the first piece of the reply, if it was streamed.
+        #[serde(
+            default,
+            rename = "first_delta_us",
+            skip_serializing_if = "Option::is_none",
+            with = "micros::optional_duration"
+        )]
+        first_delta: Option<Duration>,
         /// The time from the request to the reply.
         #[serde(rename = "duration_us", with = "micros")]
         duration: Duration,
@@ -95,6 +112,12 @@ pub enum ModelEvent {
         /// The name of the requested model, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+        /// The host of the server, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server_address: Option<String>,
+        /// The port of the server, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server_port: Option<u16>,
         /// The estimated tokens of the request and of the part of its reply that had arrived, if
         /// any had.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -77,9 +77,13 @@ impl Redactor {
                 attachments,
                 provider: _,
                 model: _,
+                requested_model: _,
+                server_address: _,
+                server_port: _,
                 finish_reason: _,
                 usage: _,
                 context_tokens: _,
+                first_delta: _,
                 duration: _,
             }) => {
                 calls.iter_mut().for_each(|call| self.redact_call(call));
@@ -100,6 +104,8 @@ impl Redactor {
                 text,
                 provider: _,
                 model: _,
+                server_address: _,
+                server_port: _,
                 usage: _,
                 duration: _,
             }) => {

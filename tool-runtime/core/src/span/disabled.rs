@@ -4,14 +4,6 @@
 #[derive(Clone, Debug)]
 pub(crate) struct Span;
 
-pub(crate) fn invoke_agent(_: Option<&str>) -> Span {
-    Span
-}
-
-pub(crate) fn chat() -> Span {
-    Span
-}
-
 pub(crate) fn instrument<T, E, F: Future<Output = Result<T, E>>>(
     Span: Span,
     work: F,

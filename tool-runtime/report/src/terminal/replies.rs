@@ -181,9 +181,13 @@ mod tests {
             attachments: Vec::new(),
             provider: None,
             model: None,
+            requested_model: None,
+            server_address: None,
+            server_port: None,
             finish_reason: FinishReason::Stop,
             usage: None,
             context_tokens: None,
+            first_delta: None,
             duration: Duration::ZERO,
         })
     }

@@ -1,5 +1,9 @@
 //! Usage of the attempts at one model request, and the budget left for another attempt.
 
+use std::time::Duration;
+
+use tokio::time::Instant;
+
 use crate::agent::outcome::stop_reason::exceeded_limit;
 use crate::agent::turn::{estimate_partial_usage, estimate_usage};
 use crate::agent::{Limits, StopReason, Turn};
@@ -15,8 +19,8 @@ pub(crate) struct RequestBudget {
     /// The number of model requests of the run so far.
     requests: u32,
     replies: u32,
-    /// The number of bytes that have arrived of a reply that is not complete.
-    partial_bytes: usize,
+    /// What has arrived of a reply that is not complete.
+    arrived: ArrivedReply,
     reported: Option<Usage>,
     /// Estimated usage of replies for which the provider reported none.
     estimated: Usage,
@@ -24,6 +28,27 @@ pub(crate) struct RequestBudget {
     metered: MeteredUsage,
     /// The reported usage of the first attempt; `None` before the first reply.
     first: Option<Option<Usage>>,
+}
+
+/// What has arrived of the replies to one model request.
+#[derive(Default)]
+pub(crate) struct ArrivedReply {
+    /// The number of bytes that have arrived of a reply that is not complete.
+    bytes: usize,
+    /// When the first streamed request was sent.
+    started: Option<Instant>,
+    /// The time until the first piece arrived.
+    first_delta: Option<Duration>,
+}
+
+impl ArrivedReply {
+    /// Adds a piece of this many bytes.
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        if self.first_delta.is_none() {
+            self.first_delta = self.started.map(|started| started.elapsed());
+        }
+    }
 }
 
 impl RequestBudget {
@@ -34,7 +59,7 @@ impl RequestBudget {
             before: turn.metered(),
             requests: turn.requests(),
             replies: 0,
-            partial_bytes: 0,
+            arrived: ArrivedReply::default(),
             reported: None,
             estimated: Usage::default(),
             metered: MeteredUsage::default(),
@@ -50,7 +75,7 @@ impl RequestBudget {
         reply: &ChatReply,
     ) {
         self.replies = self.replies.saturating_add(1);
-        self.partial_bytes = 0;
+        self.arrived.bytes = 0;
         self.first.get_or_insert(reply.usage);
         let usage = match reply.usage {
             Some(usage) => {
@@ -89,9 +114,15 @@ impl RequestBudget {
         }
     }
 
-    /// Returns the number of bytes that have arrived of a reply that is not complete.
-    pub(crate) fn partial_bytes(&mut self) -> &mut usize {
-        &mut self.partial_bytes
+    /// Returns what has arrived of the reply that is streamed now.
+    pub(crate) fn arrived(&mut self) -> &mut ArrivedReply {
+        self.arrived.started.get_or_insert_with(Instant::now);
+        &mut self.arrived
+    }
+
+    /// Returns the time from the first streamed request until the first piece of its reply.
+    pub(crate) fn first_delta(&self) -> Option<Duration> {
+        self.arrived.first_delta
     }
 
     /// Adds the estimated usage of a request that failed after a part of its reply had arrived, and
@@ -101,7 +132,7 @@ impl RequestBudget {
         model: &dyn ChatModel,
         request: ChatRequest<'_>,
     ) -> Option<Usage> {
-        let bytes = std::mem::take(&mut self.partial_bytes);
+        let bytes = std::mem::take(&mut self.arrived.bytes);
         let usage = (bytes > 0).then(|| estimate_partial_usage(request, bytes))?;
         self.estimated += usage;
         self.metered += MeteredUsage::of_model(used_model(model, None), usage, None);

@@ -16,9 +16,10 @@ use std::ops::ControlFlow;
 use crate::agent::StopReason;
 use crate::agent::config::AgentConfig;
 use crate::agent::hook::ModelHook;
-use crate::agent::request::budget::RequestBudget;
+use crate::agent::request::budget::{ArrivedReply, RequestBudget};
 use crate::agent::request::cited_text::CitedText;
 use crate::agent::request::piece_hooks::PieceHooks;
+use crate::agent::spans::RequestSpan;
 use crate::drivers::{DeltaDecoder, DeltaTracker, PreparedRequest, ReplyParseErrorKind};
 use crate::event::ModelEvent;
 use crate::guard::{BoxFuture, CatchPanic, Panic, catch_panic};
@@ -58,6 +59,8 @@ pub(crate) struct ModelExchange<'q> {
     /// Whether the run has no call yet, although the tool choice may require one: no answer is
     /// requested before it.
     pub(crate) is_call_due: bool,
+    /// The span of the request, which records what is sent.
+    pub(crate) span: &'q RequestSpan,
 }
 
 impl ModelExchange<'_> {
@@ -65,7 +68,7 @@ impl ModelExchange<'_> {
     /// the tool choice with which it was requested, which a hook may have changed.
     pub(crate) async fn reply(self) -> Result<(ChatReply, ToolChoice), StopReason> {
         let Self { agent, context, mut request, emit, budget, is_call_due, transcript, .. } = self;
-        let Self { mut deltas, holds_back, .. } = self;
+        let Self { mut deltas, holds_back, span, .. } = self;
         for hook in &agent.hooks {
             let flow = run_before_hook(hook.as_ref(), &mut request, &context).await;
             stop_if_requested(flow)?;
@@ -75,6 +78,7 @@ impl ModelExchange<'_> {
         let driver = agent.driver.as_ref();
         let mut prepared = guard_driver(|| driver.prepare(request))?;
         let attempts = guard_driver(|| driver.max_parse_attempts())?;
+        span.record_request(prepared.request(), deltas.is_some());
         let mut attempt = 1;
         let mut streamed = StreamedReply {
             tracker: DeltaTracker::new(transcript),
@@ -88,8 +92,8 @@ impl ModelExchange<'_> {
                 None => request_reply(agent.model.as_ref(), prepared.request().key(&key)).await?,
                 Some(deltas) => {
                     let decoder = guard_driver(|| driver.stream_decoder(request))?;
-                    let partial = budget.partial_bytes();
-                    let mut sink = decoding_sink(decoder, &mut streamed, partial, *deltas);
+                    let arrived = budget.arrived();
+                    let mut sink = decoding_sink(decoder, &mut streamed, arrived, *deltas);
                     stream_reply(agent.model.as_ref(), prepared.request().key(&key), &mut *sink)
                         .await?
                 }
@@ -204,15 +208,15 @@ impl StreamedReply<'_> {
 }
 
 /// Returns a sink that passes deltas through the driver's decoder, if it has one, and tracks what
-/// is forwarded. It adds the bytes of what the model has sent to `partial_bytes`.
+/// is forwarded. It adds what the model has sent to `arrived`.
 fn decoding_sink<'h>(
     mut decoder: Option<DeltaDecoder<'h>>,
     streamed: &'h mut StreamedReply<'_>,
-    partial_bytes: &'h mut usize,
+    arrived: &'h mut ArrivedReply,
     deltas: &'h mut dyn ReplySink,
 ) -> BoxedDeltaSink<'h> {
     Box::new(move |delta| {
-        *partial_bytes += delta.text().len();
+        arrived.add(delta.text().len());
         if let Some(decoder) = &mut decoder {
             decoder(delta, &mut |delta| streamed.forward(delta, deltas));
         }
@@ -230,8 +234,9 @@ async fn request_answer(
     match deltas {
         None => request_reply(model, request).await,
         Some(deltas) => {
+            let arrived = budget.arrived();
             let mut forward: BoxedDeltaSink<'_> = Box::new(|delta| {
-                *budget.partial_bytes() += delta.text().len();
+                arrived.add(delta.text().len());
                 streamed.forward(delta, &mut **deltas);
             });
             stream_reply(model, request, &mut *forward).await

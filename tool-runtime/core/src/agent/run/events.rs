@@ -1,11 +1,12 @@
 //! Emits the events of a run as a whole: started, message added, finished.
 
 use super::Run;
+use crate::agent::config::AgentConfig;
+use crate::agent::spans::RunSpan;
 use crate::agent::{StopReason, Turn};
 use crate::event::{EventKind, Origin, RunEvent, RunId, micros};
 use crate::guard::{drop_guarded, error_text};
 use crate::message::{CallId, Message};
-use crate::span::{self, Span};
 
 /// The events of a run as a whole: where they belong, and which are not emitted yet.
 pub(super) struct RunEvents {
@@ -14,18 +15,18 @@ pub(super) struct RunEvents {
     /// The run in which this one is nested.
     parent: Option<RunId>,
     /// The span of the run, in which its steps run.
-    pub(super) span: Span,
+    pub(super) span: RunSpan,
     /// Events of added messages that are not emitted yet.
     unemitted: Vec<RunEvent>,
     is_finish_emitted: bool,
 }
 
 impl RunEvents {
-    pub(super) fn new(run: RunId, agent: Option<&str>) -> Self {
+    pub(super) fn new(run: RunId, agent: &AgentConfig) -> Self {
         Self {
             root: Origin::new(run, 0),
             parent: None,
-            span: span::invoke_agent(agent),
+            span: RunSpan::new(agent),
             unemitted: Vec::new(),
             is_finish_emitted: false,
         }
@@ -50,6 +51,13 @@ impl RunEvents {
 }
 
 impl Run {
+    /// Records on the span of the run what is known before its first step.
+    pub(super) fn record_start(&mut self) {
+        let session = || self.session.name().or_else(|| self.state.session.clone());
+        let turn = &self.state.turn;
+        self.events.span.record_start(&self.agent, &self.dispatcher, turn, session);
+    }
+
     /// Emits that the run starts or resumes.
     pub(super) fn emit_started(&self) {
         let agent = self.agent.name.clone();
@@ -111,6 +119,7 @@ impl Run {
         // The start of a run that ended before its first step was not emitted either.
         let Some(started) = self.started else { return };
         let (turn, duration) = (&self.state.turn, micros::truncate(started.elapsed()));
+        self.events.span.record_end(&self.dispatcher, turn);
         self.emit(|| {
             let (code, error) = reason().map(|(code, error)| (code.to_owned(), error)).unzip();
             RunEvent::Finished {

@@ -156,7 +156,7 @@ impl Run {
     pub(super) fn new(agent: Arc<AgentConfig>, state: RunState) -> Self {
         let registry = agent.registry.clone().unwrap_or_default();
         let dispatcher = agent.dispatcher.for_run(registry, state.run, state.approved.clone());
-        let events = RunEvents::new(state.run, agent.name.as_deref());
+        let events = RunEvents::new(state.run, &agent);
         let steering = agent.steering.as_ref();
         let active_before = state.turn.active_time();
         let in_progress = steering.map(|steering| RunInProgress::new(steering, state.run));

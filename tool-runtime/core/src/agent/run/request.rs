@@ -13,6 +13,7 @@ use crate::agent::StopReason;
 use crate::agent::request::budget::{RequestBudget, used_model};
 use crate::agent::request::exchange::{ModelExchange, ReplySink, prepare_request};
 use crate::agent::request::selection::{request_options, select_tools};
+use crate::agent::spans::RequestSpan;
 use crate::agent::state::RunState;
 use crate::agent::steering::{InboxMessage, RunInProgress};
 use crate::event::{Attachment, ModelEvent, ToolEvent, micros};
@@ -108,6 +109,7 @@ impl Run {
             .with_transcript(turn.transcript())
             .with_extensions(dispatcher.registered_extensions(), dispatcher.registered_extensions())
             .with_emitter(&emit);
+        let span = RequestSpan::new(dispatcher, agent.model.as_ref(), run_info.session.as_deref());
         let exchange = ModelExchange {
             agent,
             context,
@@ -118,12 +120,14 @@ impl Run {
             emit: &emit,
             budget: &mut metered.budget,
             is_call_due: !turn.has_required_call(),
+            span: &span,
         };
         let reply = async { deadline.wait(Box::pin(exchange.reply())).await? };
         let (reply, choice) =
-            match span::instrument(span::chat(), reply, StopReason::error_type).await {
+            match span::instrument(span.span(), reply, StopReason::error_type).await {
                 Ok(reply) => reply,
                 Err(reason) => {
+                    span.record_failure(&reason, metered.budget.first_delta());
                     let model = agent.model.as_ref();
                     let usage = metered.budget.record_failed(model, request);
                     emit_failed(&reason, streamed.finish(), usage);
@@ -135,6 +139,10 @@ impl Run {
                 }
             };
         let duration = micros::truncate(started.elapsed());
+        let first_delta = metered.budget.first_delta();
+        span.record_reply(&reply, first_delta);
+        drop(span);
+        self.events.span.set_finish_reason(reply.finish_reason);
         streamed.finish();
         // This run may hold the last handle to tools that were removed meanwhile, whose destructors
         // are foreign code.
@@ -159,7 +167,8 @@ impl Run {
         // Emitted from the transcript: there, calls have the ids under which they run.
         let Some(reply) = turn.transcript().get(before) else { return Ok(choice) };
         let replied = || {
-            let ModelInfo { name, provider, context_tokens, .. } = model_info(agent.model.as_ref());
+            let ModelInfo { name, provider, server_address, server_port, context_tokens } =
+                model_info(agent.model.as_ref());
             ModelEvent::Replied {
                 message: reply.id().cloned(),
                 text: reply.text(),
@@ -168,10 +177,14 @@ impl Run {
                 sources: reply.sources().cloned().collect(),
                 attachments: reply.generated_files().map(Attachment::of_file).collect(),
                 provider,
-                model: served_by.or(name),
+                model: served_by.or_else(|| name.clone()),
+                requested_model: name,
+                server_address,
+                server_port,
                 finish_reason,
                 usage,
                 context_tokens,
+                first_delta: first_delta.map(micros::truncate),
                 duration,
             }
         };
@@ -206,10 +219,20 @@ fn failed_event(
     usage: Option<Usage>,
     started: Instant,
 ) -> ModelEvent {
-    let ModelInfo { name: model, provider, .. } = model_info(model);
+    let ModelInfo { name: model, provider, server_address, server_port, .. } = model_info(model);
     let (code, error) = (reason.code().to_owned(), error_text(reason));
     let duration = micros::truncate(started.elapsed());
-    ModelEvent::Failed { code, error, text, provider, model, usage, duration }
+    ModelEvent::Failed {
+        code,
+        error,
+        text,
+        provider,
+        model,
+        server_address,
+        server_port,
+        usage,
+        duration,
+    }
 }
 
 /// The budget of one exchange. Unless a reply reports its usage, dropping it adds the usage to the

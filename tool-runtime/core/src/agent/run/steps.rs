@@ -33,11 +33,12 @@ impl Run {
                 self.state.is_end_emitted = false;
                 self.state.failure = None;
                 self.state.has_saved_decisions = false;
+                self.record_start();
                 self.emit_started();
             }
             // The usage of the calls of a step that was dropped.
             self.state.turn.add_metered(self.meter.take());
-            let span = self.events.span.clone();
+            let span = self.events.span.span();
             let step = async {
                 let started = if is_first { self.start() } else { Ok(()) };
                 // Before the run that they belong to is replaced: if this process ends, the next

@@ -13,6 +13,7 @@ use super::pins::PinStore;
 use super::trust::{Trust, TrustPolicy};
 use crate::LogLevel;
 use crate::client::calls::metadata::CallMetaHook;
+use crate::client::calls::trace_context::TraceContextHook;
 use crate::client::questions::elicitation::ElicitationHandler;
 use crate::client::questions::sampling::Sampling;
 
@@ -36,6 +37,7 @@ pub(super) struct Options {
     pub(super) steering: Option<Steering>,
     pub(super) events: EventHook,
     pub(super) call_meta: CallMetaHook,
+    pub(super) trace_context: TraceContextHook,
     pub(super) offers_resources: bool,
     pub(super) offers_prompts: bool,
 }
@@ -59,6 +61,7 @@ impl Default for Options {
             steering: None,
             events: EventHook::default(),
             call_meta: CallMetaHook::default(),
+            trace_context: TraceContextHook::default(),
             offers_resources: false,
             offers_prompts: false,
         }

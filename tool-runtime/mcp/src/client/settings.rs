@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use tool_core::ToolContext;
 use tool_core::agent::Steering;
 
@@ -14,6 +15,7 @@ use super::trust::Trust;
 use crate::LogLevel;
 use crate::Meta;
 use crate::client::calls::metadata::CallMetaHook;
+use crate::client::calls::trace_context::TraceContextHook;
 use crate::client::questions::elicitation::ElicitationHandler;
 use crate::client::questions::roots::named_root;
 use crate::client::questions::sampling::Sampling;
@@ -202,6 +204,32 @@ impl McpClient {
         meta: impl Fn(&str, &ToolContext) -> Meta + Send + Sync + 'static,
     ) -> Self {
         self.options.call_meta = CallMetaHook::new(meta);
+        self
+    }
+
+    /// Sets the function that returns the context of the current trace: `traceparent` and
+    /// `tracestate`, as in [W3C Trace Context](https://www.w3.org/TR/trace-context/). Both are sent
+    /// with each call, so that the spans of the server become part of the trace.
+    ///
+    /// The function is called within the span of the call: `otel::trace_context` of the runtime is
+    /// one. Without it, or outside of a trace, the client sends the members of these names in the
+    /// [metadata](ToolContext::metadata) of the run. `baggage` is not sent: it holds data of the
+    /// program.
+    ///
+    /// ```
+    /// use serde_json::Map;
+    /// use tool_runtime::mcp::McpClient;
+    ///
+    /// let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    /// let client = McpClient::stdio("my-server")
+    ///     .trace_context(move || Map::from_iter([("traceparent".to_owned(), parent.into())]));
+    /// # let _ = client;
+    /// ```
+    pub fn trace_context(
+        mut self,
+        context: impl Fn() -> Map<String, Value> + Send + Sync + 'static,
+    ) -> Self {
+        self.options.trace_context = TraceContextHook::new(context);
         self
     }
 

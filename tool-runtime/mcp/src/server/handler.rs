@@ -26,6 +26,7 @@ use super::features::completion::complete;
 use super::features::get_prompt::get_prompt;
 use super::features::page::page;
 use super::features::tasks::TaskStore;
+use super::request_span::RequestSpan;
 use crate::LogLevel;
 
 /// Serves one session.
@@ -41,6 +42,11 @@ impl Handler {
         let unsupported = || ErrorData::invalid_request("this server has no tasks", None);
         self.0.shared.tasks.as_ref().ok_or_else(unsupported)
     }
+}
+
+/// Whether the tool of a call has failed.
+fn is_tool_error(response: &CallToolResponse) -> bool {
+    matches!(response, CallToolResponse::Complete(result) if result.is_error == Some(true))
 }
 
 type Page = Option<PaginatedRequestParams>;
@@ -76,8 +82,9 @@ impl ServerHandler for Handler {
         cx: Context,
     ) -> Result<CallToolResponse, ErrorData> {
         let _permit = self.0.shared.admit()?;
+        let span = RequestSpan::call_tool(&self.0.shared, &cx, &params.name);
         // Boxed, because the SDK moves the future of each request several times.
-        Box::pin(call_tool(&self.0, params, cx)).await
+        Box::pin(span.run(call_tool(&self.0, params, cx), is_tool_error)).await
     }
 
     async fn list_prompts(&self, params: Page, _: Context) -> Result<ListPromptsResult, ErrorData> {
@@ -93,7 +100,8 @@ impl ServerHandler for Handler {
         cx: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
         let _permit = self.0.shared.admit()?;
-        Box::pin(get_prompt(&self.0, params, cx)).await
+        let span = RequestSpan::get_prompt(&self.0.shared, &cx, &params.name);
+        Box::pin(span.run(get_prompt(&self.0, params, cx), |_| false)).await
     }
 
     async fn list_resources(
@@ -125,9 +133,12 @@ impl ServerHandler for Handler {
         cx: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let _permit = self.0.shared.admit()?;
+        let span = RequestSpan::read_resource(&self.0.shared, &cx, &params.uri);
         let request = self.0.request(cx);
         let reading = self.0.shared.resources.get(params.uri, request.clone());
-        Box::pin(delivering(&request, &request.link(), reading)).await.map(Into::into)
+        let link = request.link();
+        let reading = span.run(delivering(&request, &link, reading), |_| false);
+        Box::pin(reading).await.map(Into::into)
     }
 
     async fn subscribe(&self, params: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {

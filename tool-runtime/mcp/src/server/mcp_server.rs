@@ -49,6 +49,8 @@ pub struct McpServer {
     pub(super) limits: Limits,
     pub(super) seal_key: Option<[u8; 32]>,
     pub(super) cancellation: CancellationToken,
+    #[cfg(feature = "tracing")]
+    pub(super) trace_parent: Option<super::shared::TraceParent>,
     #[cfg(feature = "server")]
     pub(super) http: HttpSettings,
 }
@@ -70,6 +72,8 @@ impl McpServer {
             limits: Limits::default(),
             seal_key: None,
             cancellation: CancellationToken::new(),
+            #[cfg(feature = "tracing")]
+            trace_parent: None,
             #[cfg(feature = "server")]
             http: HttpSettings::default(),
         }
@@ -169,6 +173,20 @@ impl McpServer {
         self
     }
 
+    /// Sets the function that makes the span of a request part of the trace of its client.
+    ///
+    /// It receives the span, which has not started yet, and the metadata (`_meta`) of the request,
+    /// whose `traceparent` and `tracestate` are those of W3C Trace Context:
+    /// `otel::continue_trace` of the runtime is one. Default: the spans of requests begin traces.
+    #[cfg(feature = "tracing")]
+    pub fn trace_parent(
+        mut self,
+        continue_trace: impl Fn(&tracing::Span, &serde_json::Map<String, Value>) + Send + Sync + 'static,
+    ) -> Self {
+        self.trace_parent = Some(Box::new(continue_trace));
+        self
+    }
+
     /// Sets the token that stops the server. Calls in flight, including those of
     /// [tasks](Self::tasks), have 2 seconds to end; after that, they are cancelled.
     pub fn cancellation(mut self, token: CancellationToken) -> Self {
@@ -258,6 +276,8 @@ impl McpServer {
             limits: self.limits,
             seals,
             cancellation: self.cancellation,
+            #[cfg(feature = "tracing")]
+            trace_parent: self.trace_parent,
         })
     }
 }

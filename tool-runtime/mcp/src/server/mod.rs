@@ -33,6 +33,7 @@ mod into_dispatcher;
 mod limits;
 pub(crate) mod mcp_server;
 mod request;
+mod request_span;
 mod result_meta;
 mod shared;
 

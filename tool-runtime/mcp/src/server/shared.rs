@@ -31,7 +31,15 @@ pub(crate) struct Shared {
     pub(crate) requests: Semaphore,
     pub(crate) seals: Seals,
     pub(crate) cancellation: CancellationToken,
+    /// Makes the span of a request part of the trace of its client.
+    #[cfg(feature = "tracing")]
+    pub(crate) trace_parent: Option<TraceParent>,
 }
+
+/// Makes a span part of the trace that the metadata of a request names.
+#[cfg(feature = "tracing")]
+pub(crate) type TraceParent =
+    Box<dyn Fn(&tracing::Span, &serde_json::Map<String, serde_json::Value>) + Send + Sync>;
 
 impl Shared {
     /// Counts a request until the permit is dropped.

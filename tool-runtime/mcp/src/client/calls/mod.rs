@@ -1,5 +1,7 @@
 //! Calls of a server's tools: arguments, request, result and error.
 
+#[cfg(feature = "tracing")]
+mod call_span;
 pub(crate) mod content;
 pub(crate) mod deadline;
 pub(crate) mod metadata;

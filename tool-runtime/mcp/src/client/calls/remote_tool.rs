@@ -19,13 +19,14 @@ use tool_core::{
     ToolOutput, async_trait,
 };
 
+#[cfg(feature = "tracing")]
+use crate::client::calls::call_span;
 use crate::client::calls::content::ResultReader;
 use crate::client::calls::deadline;
 use crate::client::calls::metadata::record_result_meta;
 use crate::client::calls::request_error::{HttpFailure, RequestError, http_failure, tool_error};
 use crate::client::calls::rounded_number::rounded_number;
 use crate::client::calls::task::RemoteTask;
-use crate::client::calls::trace_context::copy_trace_context;
 use crate::client::challenge::MAX_CHALLENGES;
 use crate::client::connect::link::Link;
 use crate::client::connect::session::Session;
@@ -236,8 +237,11 @@ impl RemoteTool {
     ) -> Result<ServerResult, RequestError> {
         let slot = RequestSlot::of_call();
         let mut request: ClientRequest = CallToolRequest::new(params).into();
-        copy_trace_context(input.ctx.metadata(), request.get_meta_mut());
+        let trace = &self.link.options.trace_context;
+        trace.add(input.ctx.metadata(), request.get_meta_mut());
         let mut request = session.start(request, Arc::clone(&slot), deadline).await?;
+        #[cfg(feature = "tracing")]
+        call_span::record_request(&self.link, session, request.id());
         let emit_progress = || {
             slot.take_progress().into_iter().for_each(|progress| input.ctx.progress(progress));
         };
@@ -266,6 +270,8 @@ impl RemoteTool {
         };
         // What arrived before the result is reported before it.
         emit_progress();
+        #[cfg(feature = "tracing")]
+        call_span::record_error(&result);
         result
     }
 

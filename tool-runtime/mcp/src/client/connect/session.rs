@@ -251,6 +251,12 @@ fn boxed_send(
 }
 
 impl PendingRequest {
+    /// Returns the id of the request.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn id(&self) -> &rmcp::model::RequestId {
+        &self.handle.id
+    }
+
     /// Waits for the result. The future can be dropped and created again.
     pub(crate) async fn result(&mut self) -> Result<ServerResult, RequestError> {
         let answered = tokio::select! {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The sources of the crates that users import.
-pub(crate) const LIBRARIES: [&str; 16] = [
+pub(crate) const LIBRARIES: [&str; 17] = [
     "tool-runtime/src",
     "tool-runtime/conformance/src",
     "tool-runtime/core/src",
@@ -15,6 +15,7 @@ pub(crate) const LIBRARIES: [&str; 16] = [
     "tool-runtime/json/src",
     "tool-runtime/knowledge/src",
     "tool-runtime/mcp/src",
+    "tool-runtime/otel/src",
     "tool-runtime/providers/src",
     "tool-runtime/report/src",
     "tool-runtime/schedule/src",

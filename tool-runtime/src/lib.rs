@@ -57,7 +57,8 @@
 //! `ollama`. Tools: `files`, `shell`, `web`, `knowledge`, `schedule`. Stores: `sqlite`, `postgres`.
 //! MCP: `mcp-client`, `mcp-server`, `mcp-client-stdio`, `mcp-server-stdio`, `oauth`, `oauth-jwt`.
 //! Dynamic tools: `dynamic`, `catalog`, `keyring`, `javascript`, `fetch`, `rust-tools`. More:
-//! `http`, `cassette`, `search`, `process`, `report`, `terminal`, `tracing`, `chrono`, `uuid`.
+//! `http`, `cassette`, `search`, `process`, `report`, `terminal`, `tracing`, `otel`, `chrono`,
+//! `uuid`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(any(doc, doctest))]
@@ -88,6 +89,9 @@ pub use tool_knowledge as knowledge;
 #[cfg(any(feature = "mcp-client-stdio", feature = "mcp-server-stdio"))]
 #[doc(inline)]
 pub use tool_mcp as mcp;
+#[cfg(feature = "otel")]
+#[doc(inline)]
+pub use tool_otel as otel;
 #[cfg(feature = "providers")]
 #[doc(inline)]
 pub use tool_providers as providers;

@@ -1,4 +1,4 @@
-//! What all spans share.
+//! The parts that all spans share.
 //!
 //! The conventions are those of <https://github.com/open-telemetry/semantic-conventions-genai>,
 //! whose status is "development". The table in `tool-runtime/otel/tests/otel/conventions.rs` names

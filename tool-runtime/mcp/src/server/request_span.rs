@@ -56,7 +56,7 @@ mod enabled {
     /// The codes of failures that a server defines itself.
     const SERVER_ERRORS: RangeInclusive<i32> = -32_099..=-32_000;
 
-    /// What a request is about.
+    /// The tool, prompt or resource of a request.
     #[derive(Default)]
     struct Target<'a> {
         tool: Option<&'a str>,

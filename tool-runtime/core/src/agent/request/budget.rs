@@ -19,8 +19,8 @@ pub(crate) struct RequestBudget {
     /// The number of model requests of the run so far.
     requests: u32,
     replies: u32,
-    /// What has arrived of a reply that is not complete.
-    arrived: ArrivedReply,
+    /// The pieces of a reply that is not complete.
+    pieces: ArrivedReply,
     reported: Option<Usage>,
     /// Estimated usage of replies for which the provider reported none.
     estimated: Usage,
@@ -30,7 +30,7 @@ pub(crate) struct RequestBudget {
     first: Option<Option<Usage>>,
 }
 
-/// What has arrived of the replies to one model request.
+/// Counts the pieces of the replies to one model request.
 #[derive(Default)]
 pub(crate) struct ArrivedReply {
     /// The number of bytes that have arrived of a reply that is not complete.
@@ -59,7 +59,7 @@ impl RequestBudget {
             before: turn.metered(),
             requests: turn.requests(),
             replies: 0,
-            arrived: ArrivedReply::default(),
+            pieces: ArrivedReply::default(),
             reported: None,
             estimated: Usage::default(),
             metered: MeteredUsage::default(),
@@ -75,7 +75,7 @@ impl RequestBudget {
         reply: &ChatReply,
     ) {
         self.replies = self.replies.saturating_add(1);
-        self.arrived.bytes = 0;
+        self.pieces.bytes = 0;
         self.first.get_or_insert(reply.usage);
         let usage = match reply.usage {
             Some(usage) => {
@@ -115,14 +115,14 @@ impl RequestBudget {
     }
 
     /// Returns what has arrived of the reply that is streamed now.
-    pub(crate) fn arrived(&mut self) -> &mut ArrivedReply {
-        self.arrived.started.get_or_insert_with(Instant::now);
-        &mut self.arrived
+    pub(crate) fn pieces(&mut self) -> &mut ArrivedReply {
+        self.pieces.started.get_or_insert_with(Instant::now);
+        &mut self.pieces
     }
 
     /// Returns the time from the first streamed request until the first piece of its reply.
     pub(crate) fn first_delta(&self) -> Option<Duration> {
-        self.arrived.first_delta
+        self.pieces.first_delta
     }
 
     /// Adds the estimated usage of a request that failed after a part of its reply had arrived, and
@@ -132,7 +132,7 @@ impl RequestBudget {
         model: &dyn ChatModel,
         request: ChatRequest<'_>,
     ) -> Option<Usage> {
-        let bytes = std::mem::take(&mut self.arrived.bytes);
+        let bytes = std::mem::take(&mut self.pieces.bytes);
         let usage = (bytes > 0).then(|| estimate_partial_usage(request, bytes))?;
         self.estimated += usage;
         self.metered += MeteredUsage::of_model(used_model(model, None), usage, None);

@@ -92,8 +92,8 @@ impl ModelExchange<'_> {
                 None => request_reply(agent.model.as_ref(), prepared.request().key(&key)).await?,
                 Some(deltas) => {
                     let decoder = guard_driver(|| driver.stream_decoder(request))?;
-                    let arrived = budget.arrived();
-                    let mut sink = decoding_sink(decoder, &mut streamed, arrived, *deltas);
+                    let pieces = budget.pieces();
+                    let mut sink = decoding_sink(decoder, &mut streamed, pieces, *deltas);
                     stream_reply(agent.model.as_ref(), prepared.request().key(&key), &mut *sink)
                         .await?
                 }
@@ -208,15 +208,15 @@ impl StreamedReply<'_> {
 }
 
 /// Returns a sink that passes deltas through the driver's decoder, if it has one, and tracks what
-/// is forwarded. It adds what the model has sent to `arrived`.
+/// is forwarded. It adds what the model has sent to `pieces`.
 fn decoding_sink<'h>(
     mut decoder: Option<DeltaDecoder<'h>>,
     streamed: &'h mut StreamedReply<'_>,
-    arrived: &'h mut ArrivedReply,
+    pieces: &'h mut ArrivedReply,
     deltas: &'h mut dyn ReplySink,
 ) -> BoxedDeltaSink<'h> {
     Box::new(move |delta| {
-        arrived.add(delta.text().len());
+        pieces.add(delta.text().len());
         if let Some(decoder) = &mut decoder {
             decoder(delta, &mut |delta| streamed.forward(delta, deltas));
         }
@@ -234,9 +234,9 @@ async fn request_answer(
     match deltas {
         None => request_reply(model, request).await,
         Some(deltas) => {
-            let arrived = budget.arrived();
+            let pieces = budget.pieces();
             let mut forward: BoxedDeltaSink<'_> = Box::new(|delta| {
-                arrived.add(delta.text().len());
+                pieces.add(delta.text().len());
                 streamed.forward(delta, &mut **deltas);
             });
             stream_reply(model, request, &mut *forward).await

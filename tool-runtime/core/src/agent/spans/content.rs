@@ -26,8 +26,8 @@ impl Content {
         dispatcher.traces_content().then(|| Self { redactor: dispatcher.redactor().cloned() })
     }
 
-    /// Records the messages that are sent. The system prompt before them is an attribute of its
-    /// own.
+    /// Records the messages that are sent. The system prompt before them is a separate
+    /// attribute.
     pub(super) fn record_input(&self, span: &Span, messages: &[Message]) {
         let is_system = |message: &&Message| matches!(message, Message::System { .. });
         let first = messages.iter().take_while(is_system).count();

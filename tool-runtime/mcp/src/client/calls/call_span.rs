@@ -1,4 +1,4 @@
-//! What OpenTelemetry's conventions for MCP add to the span of a call.
+//! The attributes that OpenTelemetry's conventions for MCP add to the span of a call.
 //!
 //! The dispatcher has created the span `execute_tool`, which has fields for this. As the
 //! conventions demand, the call has no second span. The id of an HTTP session is known to the SDK

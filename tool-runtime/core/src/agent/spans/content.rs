@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::dispatch::Dispatcher;
 use crate::message::{
-    Arguments, AssistantPart, ContentPart, EmbeddedResource, Media, Message, ResourceData,
-    ResourceLink, ToolCall, ToolResult,
+    Arguments, AssistantPart, ContentPart, EmbeddedResource, FileContent, GeneratedFile, Media,
+    Message, ResourceData, ResourceLink, ToolCall, ToolResult,
 };
 use crate::secret::Redactor;
 use crate::span::Span;
@@ -83,13 +83,16 @@ impl Content {
         json!({ "role": role, "parts": parts })
     }
 
-    /// Returns a part of a reply; `None` for reasoning that is sealed.
+    /// Returns a part of a reply; `None` for reasoning that is sealed, and for sources, for which the
+    /// conventions have no form.
     fn reply_part(&self, part: &AssistantPart) -> Option<Value> {
         match part {
             AssistantPart::Text { text: answer } => Some(text(answer)),
             AssistantPart::Call(call) => Some(self.call(call)),
             AssistantPart::Reasoning(reasoning) => (!reasoning.text.is_empty())
                 .then(|| json!({ "type": "reasoning", "content": reasoning.text })),
+            AssistantPart::Source(_) => None,
+            AssistantPart::File(file) => Some(generated_file(file)),
         }
     }
 
@@ -129,6 +132,18 @@ fn content_part(part: &ContentPart) -> Value {
             "uri": uri,
         }),
         media => media.media().map_or(Value::Null, blob),
+    }
+}
+
+fn generated_file(file: &GeneratedFile) -> Value {
+    match (&file.content, file.media()) {
+        (FileContent::Id(id), _) => json!({
+            "type": "file",
+            "modality": modality(file.media_type.as_deref().unwrap_or_default()),
+            "mime_type": file.media_type,
+            "file_id": id,
+        }),
+        (FileContent::Base64(_), media) => media.map_or(Value::Null, blob),
     }
 }
 

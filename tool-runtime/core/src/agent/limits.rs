@@ -195,8 +195,10 @@ impl Limits {
 
     /// Returns the metered usage by model, with its cost if prices are set.
     pub(super) fn by_model(&self, metered: &MeteredUsage) -> Vec<ModelUsage> {
-        metered
-            .by_model(self.max_cost.map(|(_, prices)| move |usage: &Usage| prices.cost_of(usage)))
+        match self.max_cost {
+            None => metered.by_model(None),
+            Some((_, prices)) => metered.by_model(Some(&|usage| prices.cost_of(usage))),
+        }
     }
 
     /// Fixes the cost of the metered usage at these prices, for a parent run with other prices.

@@ -237,7 +237,7 @@ pub(crate) fn stop_reason(turn: &Turn, outcome: Outcome) -> StopReason {
     match outcome {
         Outcome::TruncatedReply(finish) => StopReason::TruncatedReply(finish),
         Outcome::IterationLimit => StopReason::IterationLimit(turn.requests()),
-        Outcome::BudgetExhausted => exceeded_limit(limits, turn.metered()),
+        Outcome::BudgetExhausted => exceeded_limit(limits, &turn.metered()),
         Outcome::RepeatedCall => turn
             .repeated_call()
             .map(|(call, times)| StopReason::RepeatedCall { call: Box::new(call.clone()), times })
@@ -252,8 +252,8 @@ pub(crate) fn stop_reason(turn: &Turn, outcome: Outcome) -> StopReason {
 }
 
 /// Returns which of the two limits is reached: the cost limit, or else the token limit.
-pub(crate) fn exceeded_limit(limits: &Limits, used: MeteredUsage) -> StopReason {
-    match limits.max_cost.map(|(limit, _)| limit).zip(limits.cost_of(&used)) {
+pub(crate) fn exceeded_limit(limits: &Limits, used: &MeteredUsage) -> StopReason {
+    match limits.max_cost.map(|(limit, _)| limit).zip(limits.cost_of(used)) {
         Some((limit, cost)) if cost >= limit => StopReason::CostLimit { cost, limit },
         _ => {
             let limit = limits.max_tokens.unwrap_or_default();

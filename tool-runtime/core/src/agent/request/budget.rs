@@ -98,7 +98,7 @@ impl RequestBudget {
         let mut metered = self.before.clone();
         metered += MeteredUsage::from(self.total_usage());
         if self.limits.is_exhausted(&metered) {
-            Err(exceeded_limit(&self.limits, metered))
+            Err(exceeded_limit(&self.limits, &metered))
         } else {
             Ok(())
         }

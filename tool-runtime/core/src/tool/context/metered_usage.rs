@@ -99,9 +99,9 @@ impl MeteredUsage {
     }
 
     /// Returns the parts of the models. With prices, each has a cost.
-    pub(crate) fn by_model(&self, price: Option<impl Fn(&Usage) -> f64>) -> Vec<ModelUsage> {
+    pub(crate) fn by_model(&self, price: Option<&dyn Fn(&Usage) -> f64>) -> Vec<ModelUsage> {
         let part = |(model, amount): (&UsedModel, &Amount)| {
-            let cost = price.as_ref().map(|price| amount.cost(price));
+            let cost = price.map(|price| amount.cost(price));
             let UsedModel { provider, model } = model.clone();
             let mut part = ModelUsage::default();
             (part.provider, part.model) = (provider, model);

@@ -1,4 +1,4 @@
-//! A call that a worker executes looks like a call of this process to everyone but the worker.
+//! A call that a worker runs has the events and the result of a local call.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

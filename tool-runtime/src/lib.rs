@@ -43,8 +43,7 @@
 //! | offer many tools | [`Registry`], [`registry::Selector`] | [many tools](guide::many_tools) |
 //! | log, trace, redact | [`Event`], [`event`], `report` | [observability](guide::observability) |
 //! | test | [`ScriptedModel`], [`event::Recorder`] | [testing](guide::testing) |
-//! | use a small model | [`drivers`] | [small models](guide::small_models) |
-//! | parse a model's JSON | [`json`], [`schema`] | [JSON repair](guide::json_repair) |
+//! | use a small model, parse its JSON | [`drivers`], [`json`], [`schema`] | [small models](guide::small_models), [JSON repair](guide::json_repair) |
 //! | run calls without an agent, or on workers | [`Dispatcher`] | [results](guide::results#inspect-what-happened), [workers](guide::workers) |
 //! | let agents call agents | [`Agent::into_tool`], [`agent::SubAgent`] | [sub-agents](guide::subagents) |
 //! | stop a run | [`Agent::cancellation`], [`CancellationToken`] | [cancellation](guide::cancellation) |

@@ -34,7 +34,7 @@ async fn count(session: &Session, text: &str) -> usize {
 }
 
 #[tokio::test]
-async fn key_that_waits_or_was_delivered_is_delivered_once() {
+async fn message_with_a_known_key_is_delivered_once() {
     let (store, steering) = (MemorySessions::new(), Steering::new());
     let session = |replies| agent(replies).steering(&steering).session(store.clone(), "s");
     let for_session = steering.for_session("s");

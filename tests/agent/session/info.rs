@@ -98,7 +98,7 @@ async fn session_of_another_principal_is_refused_by_each_method() {
 }
 
 #[tokio::test]
-async fn session_without_a_principal_is_open_to_each_one() {
+async fn session_without_a_principal_accepts_every_principal() {
     let store = MemorySessions::new();
     let agent = agent(["One.", "Two."].map(ChatReply::text));
     agent.session(store.clone(), "s").run("Hello").await.unwrap();

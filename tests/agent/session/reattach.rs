@@ -181,7 +181,7 @@ async fn abandoned_run_stops_what_it_has_started_elsewhere() {
     let cases = [
         (Abandon::Stops, None, true),
         (Abandon::Fails, Some("no connection"), false),
-        (Abandon::Hangs, Some("no answer within 10s"), false),
+        (Abandon::Hangs, Some("`Tool::abandon` timed out after 10s"), false),
         (Abandon::Panics, Some("the tool panicked: no connection, on purpose"), false),
     ];
     for (abandon, expected, is_stopped) in cases {

@@ -155,9 +155,9 @@ async fn decision_that_is_saved_can_be_repeated_and_not_changed() {
         decide(&mut copy, "Ada", approval, by);
         decide(&mut copy, "Bob", Approval::Once, "Joan");
         let refused = session.save_decisions(&copy).await;
-        assert!(is_stale(&refused, "was decided on by `Grace` before"), "{refused:?}");
+        assert!(is_stale(&refused, "was already decided by `Grace`"), "{refused:?}");
         let stopped = session.resume_with(copy).await.unwrap_err();
-        assert!(stopped.to_string().contains("was decided on by `Grace` before"), "{stopped}");
+        assert!(stopped.to_string().contains("was already decided by `Grace`"), "{stopped}");
     }
     assert_eq!(fixture.store.load("s").await.unwrap(), saved, "nothing is written");
 
@@ -189,7 +189,7 @@ async fn decision_on_a_call_that_is_not_pending_is_refused() {
         altered["decisions"][0][member] = value;
         let altered: Paused = serde_json::from_value(altered).unwrap();
         let refused = session.save_decisions(&altered).await;
-        assert!(is_stale(&refused, "is not pending as it was decided on"), "{member}: {refused:?}");
+        assert!(is_stale(&refused, "is not pending with these arguments"), "{member}: {refused:?}");
     }
     let other = fixture.agent.session(fixture.store.clone(), "t").save_decisions(&paused).await;
     assert!(is_stale(&other, "belongs to the session `s`"), "{other:?}");
@@ -268,7 +268,7 @@ async fn answers_and_decisions_of_nested_runs_are_saved() {
         if tool == "paint" {
             copy.answer_at(*run, call, "blue", "Grace").unwrap();
             let refused = session.save_decisions(&copy).await;
-            assert!(is_stale(&refused, "was answered by `Grace` before"), "{refused:?}");
+            assert!(is_stale(&refused, "was already answered by `Grace`"), "{refused:?}");
         }
     }
     let mut run = session.resume().await.unwrap().unwrap();

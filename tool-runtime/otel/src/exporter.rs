@@ -29,7 +29,7 @@ pub struct ConventionsExporter<E> {
 }
 
 impl<E> ConventionsExporter<E> {
-    /// Creates a wrapper of this exporter. The conventions are the latest.
+    /// Wraps an exporter of spans, with the latest conventions.
     pub fn new(exporter: E) -> Self {
         Self { exporter, conventions: Conventions::default() }
     }

@@ -1,10 +1,10 @@
 //! OpenTelemetry for agents: metrics, names of its conventions on spans, and traces across
 //! processes.
 //!
-//! The runtime creates spans for `tracing` at the places where it works. This crate adds what needs
-//! the crates of OpenTelemetry: [`Metrics`] records durations and tokens of requests, calls and
-//! runs, [`ConventionsExporter`] completes the spans before they are exported, and [`layer`]
-//! connects both worlds. The program chooses the exporters.
+//! The runtime emits its spans through `tracing`. This crate adds what needs the crates of
+//! OpenTelemetry: [`layer`] passes the spans to a tracer, [`ConventionsExporter`] completes them
+//! before they are exported, and [`Metrics`] records durations and tokens of requests, calls and
+//! runs. The program chooses the exporters.
 //!
 //! tool-runtime exports this crate as `tool_runtime::otel`, by the feature `otel`. Its
 //! [guide](https://docs.rs/tool-runtime) has the page `observability`.

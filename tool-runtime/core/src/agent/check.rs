@@ -315,7 +315,7 @@ pub enum CheckProblem {
     },
 }
 
-/// A setting of an agent whose effect is easy to miss, one line when printed.
+/// Notice about a setting of an agent whose effect is easy to miss. It is displayed as one line.
 ///
 /// [`Agent::check`] returns it. The agent runs as it is set.
 ///

@@ -26,6 +26,29 @@ impl Dispatcher {
     /// worker must record that the call with this [key](CallEnvelope::key) has begun, and refuse a
     /// call that has begun before.
     ///
+    /// ```
+    /// use tool_runtime::event::Observers;
+    /// use tool_runtime::{CancellationToken, Dispatcher, Registry, ToolContext, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool(effect = "none")]
+    /// async fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let worker = Dispatcher::new(Registry::try_from(tools![add])?);
+    /// let tools = worker.registry().snapshot();
+    /// let definition = tools.definition("add").ok_or("no tool")?;
+    /// // A caller sends it over a queue.
+    /// let envelope = ToolContext::default().envelope(definition, &r#"{"a": 2, "b": 3}"#.into());
+    /// let (observers, cancellation) = (Observers::default(), CancellationToken::new());
+    /// assert_eq!(worker.serve(envelope, observers, cancellation).await.result.text, "5");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// `observers` receive the events of the call after those of this dispatcher, for example to
     /// send progress to the caller.
     ///
@@ -50,7 +73,7 @@ impl Dispatcher {
             Some(entry) if entry.definition().fingerprint() == fingerprint => entry,
             Some(entry) => {
                 let found = entry.definition().fingerprint();
-                let cause = format!("expected the definition {fingerprint}, found {found}");
+                let cause = format!("fingerprint mismatch: expected {fingerprint}, found {found}");
                 return self.refused(call, "is another version on the worker of this call", cause);
             }
             None => {

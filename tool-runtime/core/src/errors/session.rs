@@ -94,8 +94,8 @@ pub enum SessionError {
         session: String,
     },
     /// The session belongs to another principal than the one that the program
-    /// [named](crate::agent::session::Session::principal). Nothing of it was returned or changed. A
-    /// web server answers it as it does `NotFound`, so that names of sessions can't be guessed.
+    /// [named](crate::agent::session::Session::principal). Nothing was returned or changed. In a web
+    /// server, return the status of `NotFound`, so that clients can't find out which names exist.
     #[error("session `{session}` belongs to another principal")]
     OtherPrincipal {
         /// The name of the session.

@@ -131,7 +131,8 @@ pub enum RunEvent {
         /// them.
         #[serde(default, skip_serializing_if = "Usage::is_zero")]
         usage: Usage,
-        /// These tokens by model, also of nested runs and of tools that name their model.
+        /// The token usage of the run by model, including nested runs and tools that name their
+        /// model.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         usage_by_model: Vec<ModelUsage>,
         /// The cost of these tokens, if [prices](crate::agent::Limits::max_cost) are known.

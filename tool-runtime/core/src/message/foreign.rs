@@ -1,4 +1,4 @@
-//! Checks of what comes from outside beside text: binary data, and URIs that someone may follow.
+//! Validation of untrusted media and URIs.
 
 /// The schemes of links that are passed on.
 const LINKS: [&str; 2] = ["https://", "http://"];

@@ -74,6 +74,19 @@ impl StoredChatRequest {
     /// # Errors
     /// Returns the error of the model, and [`ModelError::Setup`] if the parameters of a tool can't
     /// be expressed in their dialect.
+    ///
+    /// ```
+    /// use tool_runtime::models::StoredChatRequest;
+    /// use tool_runtime::{ChatReply, ChatRequest, Message, ScriptedModel};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::ModelError> {
+    /// let request = StoredChatRequest::from(ChatRequest::new(&[Message::user("Hello")]));
+    /// let model = ScriptedModel::new([ChatReply::text("Hi!")]);
+    /// assert_eq!(request.reply(&model).await?, ChatReply::text("Hi!"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn reply(&self, model: &dyn ChatModel) -> Result<ChatReply, ModelError> {
         let (tools, options) = self.restored()?;
         let tools: Vec<_> = tools.iter().collect();
@@ -85,6 +98,21 @@ impl StoredChatRequest {
     /// # Errors
     /// Returns the errors of [`reply`](Self::reply). The pieces that were passed before the error
     /// are void.
+    ///
+    /// ```
+    /// use tool_runtime::models::StoredChatRequest;
+    /// use tool_runtime::{ChatReply, ChatRequest, Message, ScriptedModel};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::ModelError> {
+    /// let request = StoredChatRequest::from(ChatRequest::new(&[Message::user("Hello")]));
+    /// let model = ScriptedModel::new([ChatReply::text("Hi!")]);
+    /// let mut pieces = 0;
+    /// request.stream(&model, &mut |_| pieces += 1).await?;
+    /// assert_eq!(pieces, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn stream(
         &self,
         model: &dyn ChatModel,

@@ -1,4 +1,5 @@
-//! Calls that another process executes: what the caller sends, and what it makes of the answer.
+//! Calls that a worker runs: the envelope that the caller sends, and the conversion of the
+//! execution that comes back.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use super::{
 use crate::event::{Origin, ToolExecution};
 use crate::message::{Arguments, ToolCall};
 
-/// A call as plain data, for the process that executes it.
+/// Call as plain data, for the worker that runs it.
 ///
 /// A tool whose code runs elsewhere, such as on a worker, creates it by
 /// [`ToolContext::envelope`] and sends it over a queue of the program. The worker passes it to
@@ -91,7 +92,7 @@ pub struct CallEnvelope {
 }
 
 impl ToolContext {
-    /// Returns this call as plain data, for the process that executes it.
+    /// Returns this call as plain data, for the worker that runs it.
     ///
     /// `definition` is that of the tool in the other process. `args` are the arguments that
     /// [`Tool::call`](super::Tool::call) received.
@@ -116,13 +117,11 @@ impl ToolContext {
         }
     }
 
-    /// Records the effects of an execution of this call in another process, and returns its
-    /// outcome.
-    ///
-    /// The question and the state of a suspended call are part of the outcome.
+    /// Records the effects of an execution of this call on a worker, and returns its outcome.
     ///
     /// # Errors
-    /// The error of the execution, if it failed.
+    /// Returns the error of the execution if the call failed. If the tool was suspended on the
+    /// worker, the error has its question and state, so that this call is suspended as well.
     pub fn outcome_of(&self, execution: ToolExecution) -> Result<ToolOutput, ToolError> {
         for effect in &execution.effects {
             self.record(effect.clone());

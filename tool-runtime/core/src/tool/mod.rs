@@ -165,19 +165,19 @@ pub trait Tool: Send + Sync {
     /// The future is dropped when the call times out or is cancelled.
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError>;
 
-    /// Stops the work of a call whose run was abandoned: the process of the run ended during the
-    /// call, and another prompt has replaced the run, so that nothing waits for the result.
+    /// Stops the work that continues elsewhere for a call of an abandoned run.
     ///
-    /// `key` is the [idempotency key](ToolContext::idempotency_key) of the call. It is called for
-    /// tools that [reattach](ToolDefinition::reattaches), before the run that replaces the
-    /// abandoned one makes its first request, and may be called more than once. It has ten seconds.
-    /// An error is reported as
+    /// A run is abandoned if its process ended during the call and another prompt replaces the run,
+    /// so that nothing waits for the result. The session calls this method for tools that
+    /// [reattach](ToolDefinition::reattaches), with the [idempotency
+    /// key](ToolContext::idempotency_key) of the call, before the new run makes its first request,
+    /// and possibly more than once. The method times out after 10 seconds. An error is reported as
     /// [`ToolEvent::Abandoned`](crate::event::ToolEvent::Abandoned). Default: does nothing.
     ///
     /// Calls that a tool makes by [`ToolContext::dispatch`] are not saved, and so not abandoned.
     ///
     /// # Errors
-    /// The reason why the work may still run.
+    /// Returns an error if the work may still run.
     async fn abandon(&self, key: &str) -> Result<(), ToolError> {
         let _ = key;
         Ok(())

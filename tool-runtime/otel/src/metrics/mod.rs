@@ -19,9 +19,10 @@ use instruments::Instruments;
 
 /// Records durations, tokens and errors of requests, calls and runs as OpenTelemetry metrics.
 ///
-/// An observer of one agent or of many. It records what events contain and does not make models
-/// stream: the time to the first piece of a reply is recorded if the reply is streamed anyway. The
-/// [guide](https://docs.rs/tool-runtime) lists the metrics on its page `observability`.
+/// Add it to one agent or to several with [`Agent::observer`](tool_core::Agent::observer). It
+/// records what events contain and does not make models stream: the time to the first piece of a
+/// reply is recorded if the reply is streamed anyway. The [guide](https://docs.rs/tool-runtime)
+/// lists the metrics on its page `observability`.
 ///
 /// ```
 /// use opentelemetry::metrics::MeterProvider as _;
@@ -79,7 +80,7 @@ struct EndedRun<'e> {
 }
 
 impl Metrics {
-    /// Creates the instruments of these conventions.
+    /// Creates the instruments on a meter, with the names of these conventions.
     pub fn new(meter: &Meter, conventions: Conventions) -> Self {
         Self { instruments: Instruments::new(meter, conventions), runs: Mutex::default() }
     }

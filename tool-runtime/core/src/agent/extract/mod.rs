@@ -87,7 +87,8 @@ pub struct Extracted<T> {
     pub offered_tools: OfferedTools,
     /// The tokens that the run used, as far as the model provider reports them.
     pub usage: Usage,
-    /// These tokens by model, also of nested runs and of tools that name their model.
+    /// The token usage of the run by model, including nested runs and tools that name their
+    /// model.
     pub usage_by_model: Vec<ModelUsage>,
     /// The cost of the run, if [prices](super::Limits::max_cost) are known.
     pub cost: Option<f64>,

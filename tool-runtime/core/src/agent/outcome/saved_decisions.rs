@@ -72,7 +72,7 @@ impl Paused {
                 }
                 Some((approval, by))
                     if (approval, by) == (&decision.approval, &decision.decided_by) => {}
-                Some((_, by)) => return Err(already_decided(&decision.call, "decided on", by)),
+                Some((_, by)) => return Err(already_decided(&decision.call, "decided", by)),
             }
         }
         for from in &other.pending {
@@ -118,9 +118,12 @@ impl Paused {
 }
 
 fn not_pending(call: &CallId) -> String {
-    format!("call `{}` is not pending as it was decided on", visible(call.as_str()))
+    format!(
+        "call `{}` is not pending with these arguments and this definition",
+        visible(call.as_str())
+    )
 }
 
 fn already_decided(call: &CallId, verb: &str, by: &str) -> String {
-    format!("call `{}` was {verb} by `{}` before", visible(call.as_str()), visible(by))
+    format!("call `{}` was already {verb} by `{}`", visible(call.as_str()), visible(by))
 }

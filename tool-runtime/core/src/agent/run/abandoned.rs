@@ -96,7 +96,7 @@ impl RunningCall {
             Ok(Ok(Ok(()))) => None,
             Ok(Ok(Err(error))) => Some(operator_text(&error)),
             Ok(Err(Panic(message))) => Some(format!("the tool panicked: {message}")),
-            Err(_) => Some(format!("no answer within {ABANDON_TIMEOUT:?}")),
+            Err(_) => Some(format!("`Tool::abandon` timed out after {ABANDON_TIMEOUT:?}")),
         };
         ToolEvent::Abandoned { call: call.id, tool: call.name, error }
     }

@@ -46,7 +46,7 @@ impl Session {
     /// let session = agent.session(MemorySessions::new(), "ada");
     /// session.run("Pay Ada.").await.unwrap_err();
     ///
-    /// // In the handler of a form, whose process runs no agents.
+    /// // In the handler of a form, which does not continue the run:
     /// let mut paused = session.paused().await?.ok_or("no call is pending")?;
     /// paused.decide_each(|_| Approval::Once, "Grace");
     /// let paused = session.save_decisions(&paused).await?;

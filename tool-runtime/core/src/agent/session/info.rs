@@ -10,7 +10,7 @@ use crate::message::Message;
 const DEFAULT_TITLE_CHARS: usize = 60;
 
 impl Session {
-    /// Names the user or tenant to whom the session belongs, such as the id of the signed-in user.
+    /// Sets the user or tenant to whom the session belongs, such as the id of the signed-in user.
     ///
     /// The first run of a session stores the principal with it, and a
     /// [fork](Self::fork) belongs to the same one. [`SessionQuery::principal`] lists the sessions
@@ -43,8 +43,8 @@ impl Session {
         Self { principal: Some(principal.into()), ..self }
     }
 
-    /// Returns the entry of the session in the list of its store: its status, title, principal and
-    /// size. Returns `None` if the session does not exist.
+    /// Returns the status, title, principal and size of the session, or `None` if it does not
+    /// exist.
     ///
     /// # Errors
     /// Returns [`OtherPrincipal`](SessionError::OtherPrincipal) if the session belongs to another

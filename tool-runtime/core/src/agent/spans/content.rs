@@ -1,8 +1,8 @@
 //! Messages and definitions of tools in the JSON form of OpenTelemetry's conventions.
 //!
 //! A span has content only if the program has enabled it. Secrets are redacted as in events. The
-//! data of images, audio and files is left out, as it is in events: `byte_size` tells how much it
-//! was.
+//! data of images, audio and files is left out, as it is in events: `byte_size` is its size in
+//! bytes.
 
 use serde_json::{Value, json};
 
@@ -83,8 +83,8 @@ impl Content {
         json!({ "role": role, "parts": parts })
     }
 
-    /// Returns a part of a reply; `None` for reasoning that is sealed, and for sources, for which the
-    /// conventions have no form.
+    /// Returns a part of a reply. Returns `None` for reasoning that is sealed, and for sources, for
+    /// which the conventions have no form.
     fn reply_part(&self, part: &AssistantPart) -> Option<Value> {
         match part {
             AssistantPart::Text { text: answer } => Some(text(answer)),

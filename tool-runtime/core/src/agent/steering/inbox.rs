@@ -16,7 +16,7 @@ const COLLECTION: &str = "inbox";
 /// run remembers, so that each is still known when its record is deleted.
 const MAX_READ: usize = 50;
 
-/// Messages for sessions, whichever process runs them, in a store of small records.
+/// Queue of messages for sessions, in a store that all processes share.
 ///
 /// Pass a clone to [`Agent::inbox`](crate::Agent::inbox). A run in a session reads the messages of
 /// its session between two steps, and delivers them as [`Steering::push`](super::Steering::push)
@@ -85,8 +85,7 @@ impl Inbox {
         Self { records: Arc::new(records) }
     }
 
-    /// Puts a message for a session into the store. A message under a key that waits already is
-    /// left unchanged.
+    /// Stores a message for a session, unless a message with this key waits already.
     ///
     /// The message is stored when this returns. Messages are delivered in the order of their times,
     /// by the clocks of the processes that push them. The session need not exist.

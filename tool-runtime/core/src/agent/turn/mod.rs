@@ -197,8 +197,8 @@ impl Turn {
         self.metered.usage()
     }
 
-    /// Returns these tokens by model: the agent's own, those of the agents nested in the run, and
-    /// those of tools that say which model they used. The sum is the [usage](Self::usage).
+    /// Returns the token usage of the run by model: the agent's own, that of the agents nested in
+    /// the run, and that of tools that name their model. The sum is the [usage](Self::usage).
     pub fn usage_by_model(&self) -> Vec<ModelUsage> {
         self.limits.by_model(&self.metered)
     }

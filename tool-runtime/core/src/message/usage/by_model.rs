@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Usage;
 
-/// The tokens that one model took in a run.
+/// Token usage and cost of one model in a run.
 ///
 /// The tokens of a run include those of runs nested in it and those that tools spent, so a run can
 /// use several models. The sum over all models is the usage of the run.
@@ -29,7 +29,7 @@ pub struct ModelUsage {
     /// its model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The tokens that the model took.
+    /// The token usage of the model.
     pub usage: Usage,
     /// The cost of these tokens, if prices are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,13 +37,13 @@ pub struct ModelUsage {
 }
 
 impl ModelUsage {
-    /// Returns the model that took the tokens.
+    /// Returns the model that used the tokens.
     pub fn used_model(&self) -> UsedModel {
         UsedModel { provider: self.provider.clone(), model: self.model.clone() }
     }
 }
 
-/// The model that took tokens, as far as it is known.
+/// Model that used tokens, and its provider, as far as they are known.
 ///
 /// ```
 /// use tool_runtime::message::UsedModel;
@@ -64,7 +64,7 @@ pub struct UsedModel {
 }
 
 impl UsedModel {
-    /// Creates the name of a model of a provider.
+    /// Creates a model from the names of its provider and of the model.
     pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
         Self { provider: Some(provider.into()), model: Some(model.into()) }
     }

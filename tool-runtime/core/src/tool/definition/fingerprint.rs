@@ -9,14 +9,12 @@ use serde_json::Value;
 use super::ToolDefinition;
 use crate::tool::{Effect, Permission};
 
-/// A SHA-256 hash of the parts of a definition that an approver, or a process that calls the tool
-/// in another one, relies on.
+/// SHA-256 hash of the parts of a tool's definition on which approvers and callers of workers rely.
 ///
 /// The hash covers the title, the description, the parameters, the output, the effect, the required
-/// capabilities, the permission, the idempotence,
-/// whether calls reattach, the retries, the timeout and the
-/// [version](ToolDefinition::version) of a tool. It does not depend on the order of members in a
-/// schema, and is the same in every process. It is displayed and serialized as 64 hexadecimal
+/// capabilities, the permission, the idempotence, whether calls reattach, the retries, the timeout
+/// and the [version](ToolDefinition::version) of a tool. It does not depend on the order of members
+/// in a schema, and is the same in every process. It is displayed and serialized as 64 hexadecimal
 /// digits.
 ///
 /// ```

@@ -2,11 +2,21 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Why a call no longer runs, as [`ToolContext::end_reason`](crate::ToolContext::end_reason)
-/// returns it.
+/// Reason why an attempt of a call ended, returned by
+/// [`ToolContext::end_reason`](crate::ToolContext::end_reason).
 ///
 /// A tool that runs its work elsewhere, such as on a worker, needs it to know whether that work
 /// must stop: a cancelled call stops it, and a dropped one may be continued by another process.
+///
+/// ```
+/// use tool_runtime::dispatch::CallEnd;
+///
+/// fn must_stop(end: CallEnd) -> bool {
+///     matches!(end, CallEnd::Cancelled | CallEnd::TimedOut)
+/// }
+///
+/// assert!(must_stop(CallEnd::Cancelled) && !must_stop(CallEnd::Dropped));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallEnd {

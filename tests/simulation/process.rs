@@ -133,23 +133,21 @@ impl ProcessStore {
         self.process.world().mutation
     }
 
-    /// Returns the state to store, and records the calls that it marks as started.
-    fn marked_state(&self, state: &str, messages: &[Message]) -> String {
+    /// Returns the state to store, and the calls that it marks as started.
+    fn marked_state(&self, state: &str, messages: &[Message]) -> (String, Vec<u64>) {
         let mut value: Value = serde_json::from_str(state).unwrap();
         let Some(turn) = value.get_mut("turn").and_then(Value::as_object_mut) else {
             panic!("a saved run has a turn: {state}");
         };
         if self.mutation() == Mutation::NoMark {
             turn.remove("started_calls");
-        } else if turn
-            .get("started_calls")
-            .and_then(Value::as_object)
-            .is_some_and(|it| !it.is_empty())
-        {
-            let calls = messages.iter().flat_map(Message::calls);
-            self.process.world().mark(calls.map(|call| number_of(&call.arguments.to_text())));
         }
-        value.to_string()
+        let started = turn.get("started_calls").and_then(Value::as_object);
+        let is_started = |id: &str| started.is_some_and(|started| started.contains_key(id));
+        let calls = messages.iter().flat_map(Message::calls);
+        let marked = calls.filter(|call| is_started(call.id.as_str()));
+        let marked = marked.map(|call| number_of(&call.arguments.to_text())).collect();
+        (value.to_string(), marked)
     }
 }
 
@@ -177,19 +175,24 @@ impl SessionStore for ProcessStore {
         self.process.point().await;
         let all = self.store.load(session).await?.map_or(Vec::new(), |record| record.messages);
         let all = [all.get(..write.from).unwrap_or_default(), write.messages].concat();
-        let state = self.marked_state(write.state, &all);
+        let (state, marked) = self.marked_state(write.state, &all);
         let (store, session, messages) =
             (self.store.clone(), session.to_owned(), write.messages.to_vec());
         let (revision, from, status) = (write.revision, write.from, write.status);
         let failure = write.failure.map(ToOwned::to_owned);
         let epoch = write.epoch.filter(|_| self.mutation() != Mutation::NoEpoch);
-        let latency = self.process.world().latency();
+        let world = self.process.world().clone();
+        let latency = world.latency();
         // The message arrives even if the process crashes meanwhile.
         let message = tokio::spawn(async move {
             sleep(latency).await;
             let mut write = SessionWrite::update(revision).messages(from, &messages).state(&state);
             (write.status, write.failure, write.epoch) = (status, failure.as_deref(), epoch);
-            store.save(&session, write).await
+            let saved = store.save(&session, write).await;
+            if saved.is_ok() {
+                world.mark(marked);
+            }
+            saved
         });
         let saved = message.await.unwrap();
         self.process.point().await;

@@ -228,3 +228,23 @@ async fn message_in_a_shared_sqlite_file_is_delivered_once_wherever_its_process_
         deliver_with_kills(store.clone(), records.clone(), &format!("s{polls}"), polls).await;
     }
 }
+
+/// Each sender has its own keys, and many of one displace none of the other.
+#[tokio::test]
+async fn keys_of_steering_and_of_the_inbox_are_independent() {
+    let (inbox, steering) = (Inbox::new(MemoryRecords::new()), Steering::new());
+    let session =
+        agent(looks(2)).inbox(&inbox).steering(&steering).session(MemorySessions::new(), "s");
+    inbox.push_once("s", "1", "From the inbox.").await.unwrap();
+    for number in 0..100 {
+        steering
+            .for_session("s")
+            .push_once(number.to_string(), format!("Pushed {number}."))
+            .unwrap();
+    }
+    session.run("Look.").await.unwrap();
+    for text in ["From the inbox.", "Pushed 1.", "Pushed 99."] {
+        assert_eq!(count(&session, text).await, 1, "{text}");
+    }
+    assert_eq!(inbox.count("s").await.unwrap(), 0);
+}

@@ -16,7 +16,8 @@ impl Run {
         self.requests.inbox.clear();
         let read = async {
             let InboxMessages { messages, corrupt } = inbox.read(&session).await?;
-            let is_delivered = |message: &InboxMessage| self.state.delivered.contains(&message.key);
+            let is_delivered =
+                |message: &InboxMessage| self.state.delivered.inbox.contains(&message.key);
             let (delivered, new): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_delivered);
             for message in &delivered {
                 // If this fails, no new messages are taken: their keys could displace this one.

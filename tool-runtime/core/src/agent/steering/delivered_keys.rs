@@ -8,15 +8,32 @@ use serde::{Deserialize, Serialize};
 /// The number of keys that are remembered.
 const MAX_KEYS: usize = 100;
 
-/// The keys of the last delivered messages, oldest first, as digests of equal size.
+/// The keys of the messages that a session has received.
 ///
-/// A run saves them with its state, in the same write as the messages.
+/// A run saves them with its state, in the same write as the messages. The two senders do not know
+/// each other's keys, and many keys of one must not displace those of the other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct DeliveredKeys(VecDeque<String>);
+#[serde(default)]
+pub(crate) struct DeliveredKeys {
+    #[serde(skip_serializing_if = "LastKeys::is_empty")]
+    pub(in crate::agent) steering: LastKeys,
+    #[serde(skip_serializing_if = "LastKeys::is_empty")]
+    pub(in crate::agent) inbox: LastKeys,
+}
 
 impl DeliveredKeys {
     pub(crate) fn is_empty(&self) -> bool {
+        self.steering.is_empty() && self.inbox.is_empty()
+    }
+}
+
+/// The keys of the last delivered messages of one sender, oldest first, as digests of equal size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(in crate::agent) struct LastKeys(VecDeque<String>);
+
+impl LastKeys {
+    fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -48,7 +65,7 @@ mod tests {
 
     #[test]
     fn last_keys_are_remembered_and_bounded() {
-        let mut keys = DeliveredKeys::default();
+        let mut keys = LastKeys::default();
         for number in 0..2 * MAX_KEYS {
             assert!(keys.insert(&number.to_string()), "{number}");
             assert!(!keys.insert(&number.to_string()), "{number}");

@@ -166,10 +166,29 @@ impl Inbox {
 
     /// Reads the oldest messages of a session.
     pub(in crate::agent) async fn read(&self, session: &str) -> Result<InboxMessages, StoreError> {
+        let mut limit = MAX_READ;
+        loop {
+            let (mut read, count) = self.read_up_to(session, limit).await?;
+            // Records that can't be read must not hide the messages behind them.
+            if !read.messages.is_empty() || count < limit {
+                read.messages.truncate(MAX_READ);
+                return Ok(read);
+            }
+            limit *= 2;
+        }
+    }
+
+    /// Reads the oldest records of a session, and returns their number with the messages.
+    async fn read_up_to(
+        &self,
+        session: &str,
+        limit: usize,
+    ) -> Result<(InboxMessages, usize), StoreError> {
         let prefix = prefix(session);
-        let query = RecordQuery::all().prefix(&prefix).order_up_to(i64::MAX).limit(MAX_READ);
+        let query = RecordQuery::all().prefix(&prefix).order_up_to(i64::MAX).limit(limit);
         let list = || self.records.list(COLLECTION, query);
         let listed = CatchPanic::new(list, panicked).await?;
+        let count = listed.corrupt.len() + listed.records.len();
         let mut corrupt = listed.corrupt.into_iter().next();
         let mut messages = Vec::new();
         for record in listed.records {
@@ -184,7 +203,7 @@ impl Inbox {
                 (_, Err(error)) => corrupt = Some(error),
             }
         }
-        Ok(InboxMessages { messages, corrupt: corrupt.map(StoreError::from) })
+        Ok((InboxMessages { messages, corrupt: corrupt.map(StoreError::from) }, count))
     }
 
     /// Deletes a message, unless another process has deleted it.

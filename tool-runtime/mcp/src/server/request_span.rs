@@ -56,12 +56,26 @@ mod enabled {
     /// The codes of failures that a server defines itself.
     const SERVER_ERRORS: RangeInclusive<i32> = -32_099..=-32_000;
 
+    /// The number of characters of a name or an address that a span keeps: a client may send any.
+    const MAX_CHARS: usize = 256;
+
     /// The tool, prompt or resource of a request.
     #[derive(Default)]
     struct Target<'a> {
         tool: Option<&'a str>,
         prompt: Option<&'a str>,
         resource: Option<&'a str>,
+    }
+
+    impl<'t> Target<'t> {
+        fn shortened(&self) -> Self {
+            let short = |text: &'t str| {
+                let end = text.char_indices().nth(MAX_CHARS).map_or(text.len(), |(end, _)| end);
+                text.get(..end).unwrap_or_default()
+            };
+            let Self { tool, prompt, resource } = *self;
+            Self { tool: tool.map(short), prompt: prompt.map(short), resource: resource.map(short) }
+        }
     }
 
     impl RequestSpan {
@@ -84,6 +98,7 @@ mod enabled {
         }
 
         fn new(shared: &Shared, cx: &Context, method: &str, target: &Target<'_>) -> Self {
+            let target = &target.shortened();
             let client = address(&cx.extensions);
             let span = tracing::info_span!(
                 target: "tool_runtime",

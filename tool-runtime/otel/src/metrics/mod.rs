@@ -98,6 +98,10 @@ impl Metrics {
             RunEvent::Finished { code, duration, .. } => {
                 // A run that another process had started has no start here.
                 let Some(counts) = self.runs().remove(&run) else { return };
+                // The end of its last process was recorded with its duration.
+                if code.as_deref() == Some("ABANDONED") {
+                    return;
+                }
                 // A run that waits for a decision has not failed.
                 let error = code.as_deref().filter(|code| *code != "AWAITING_APPROVAL");
                 self.instruments.record_run(&EndedRun { counts, error, duration: *duration });

@@ -306,3 +306,22 @@ async fn settings_are_found_in_the_spelling_of_each_provider() {
     agent.options(extra("n", 1.into())).run("Go.").await.unwrap();
     assert_eq!(spans.recorded()[1]["fields"]["gen_ai.request.choice.count"], Value::Null);
 }
+
+#[tokio::test]
+async fn secrets_of_an_earlier_run_are_redacted_on_the_span_of_a_run() {
+    let store = tool_runtime::agent::session::MemorySessions::new();
+    let agent = |replies: Vec<ChatReply>| {
+        Agent::new(ScriptedModel::new(replies), tools![login]).trace_content(true)
+    };
+    let first = vec![
+        ChatReply::default().call("login", r#"{"user": "ada", "word": "hunter22"}"#),
+        ChatReply::text("Done."),
+    ];
+    agent(first).session(store.clone(), "s").run("Go.").await.unwrap();
+    let spans = Spans::default();
+    let _spans = tracing::subscriber::set_default(spans.clone());
+    agent(vec![ChatReply::text("Hi.")]).session(store, "s").run("Hello").await.unwrap();
+    let recorded = serde_json::to_string(&spans.recorded()).unwrap();
+    assert!(recorded.contains("gen_ai.input.messages") && recorded.contains("Hello"));
+    assert!(!recorded.contains("hunter22"), "{recorded}");
+}

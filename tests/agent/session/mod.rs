@@ -27,6 +27,7 @@ mod runs;
 mod saved_decisions;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod started_marks;
 #[cfg(feature = "sqlite")]
 mod startup;
 mod statuses;

@@ -17,7 +17,7 @@ use tool_runtime::{
 
 /// A service that runs each job once, under its key, whether or not anything waits for it.
 #[derive(Clone, Default)]
-struct Service {
+pub(super) struct Service {
     jobs: Arc<Mutex<BTreeMap<String, Job>>>,
     ended: Arc<Notify>,
 }
@@ -65,17 +65,17 @@ impl Service {
     }
 
     /// Returns how often each job was requested and run, and whether it was stopped.
-    fn jobs(&self) -> Vec<(u32, u32, bool)> {
+    pub(super) fn jobs(&self) -> Vec<(u32, u32, bool)> {
         let jobs = self.jobs.lock().unwrap();
         jobs.values().map(|job| (job.requests, job.runs, job.is_stopped)).collect()
     }
 }
 
 /// Pays by the service. Neither idempotent nor read-only.
-struct Pay(ToolDefinition, Service, Abandon);
+pub(super) struct Pay(pub(super) ToolDefinition, pub(super) Service, pub(super) Abandon);
 
 #[derive(Clone, Copy, PartialEq)]
-enum Abandon {
+pub(super) enum Abandon {
     Stops,
     Fails,
     Hangs,
@@ -117,7 +117,7 @@ impl Tool for Pay {
 }
 
 /// Pays twice, then answers.
-struct PaysTwice;
+pub(super) struct PaysTwice;
 
 #[async_trait]
 impl ChatModel for PaysTwice {
@@ -130,7 +130,7 @@ impl ChatModel for PaysTwice {
     }
 }
 
-fn agent(service: &Service, reattaches: bool, abandon: Abandon) -> (Agent, Recorder) {
+pub(super) fn agent(service: &Service, reattaches: bool, abandon: Abandon) -> (Agent, Recorder) {
     let mut definition = ToolDefinition::new("pay", "Pays.", json!({ "type": "object" }));
     definition.reattaches = reattaches;
     let recorder = Recorder::new(1_000);
@@ -139,7 +139,7 @@ fn agent(service: &Service, reattaches: bool, abandon: Abandon) -> (Agent, Recor
 }
 
 /// Returns a store whose run was dropped, as by a crash, while its two calls were in flight.
-async fn interrupted(service: &Service, reattaches: bool) -> Arc<MemorySessions> {
+pub(super) async fn interrupted(service: &Service, reattaches: bool) -> Arc<MemorySessions> {
     let store = Arc::new(MemorySessions::default());
     let session = agent(service, reattaches, Abandon::Stops).0.session(Arc::clone(&store), "ada");
     assert!(timeout(Duration::from_secs(10), session.run("Pay twice.")).await.is_err());

@@ -292,3 +292,62 @@ async fn decision_is_saved_only_under_the_lease_of_the_session() {
     let store: Arc<dyn SessionStore> = Arc::new(fixture.store.clone());
     fixture.agent.session(store, "s").save_decisions(&paused).await.unwrap();
 }
+
+/// The process that resumes with the decisions dies somewhere.
+#[tokio::test]
+async fn saved_denial_is_not_replaced_once_the_run_has_resumed() {
+    for polls in 0..12 {
+        let fixture = Fixture::new([calls(&["Ada"]), ChatReply::text("Done.")]);
+        fixture.process().run("Pay.").await.unwrap_err();
+        let mut early = fixture.process().paused().await.unwrap().unwrap();
+        fixture.decide("Ada", Approval::Deny("no".into()), "Grace").await.unwrap();
+        let mut run = fixture.process().resume().await.unwrap().unwrap();
+        {
+            let mut step = std::pin::pin!(run.next());
+            for _ in 0..polls {
+                let waker = std::task::Waker::noop();
+                if step.as_mut().poll(&mut std::task::Context::from_waker(waker)).is_ready() {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+        drop(run);
+        tokio::task::yield_now().await;
+        decide(&mut early, "Ada", Approval::Once, "Mallory");
+        let replaced = fixture.process().resume_with(early).await;
+        assert!(replaced.is_err(), "after {polls} polls");
+    }
+}
+
+/// Returns its key.
+#[tool(effect = "external")]
+async fn key(ctx: &ToolContext) -> String {
+    ctx.idempotency_key()
+}
+
+/// Asks between two nested calls.
+#[tool(effect = "external")]
+async fn book(ctx: &ToolContext) -> Result<String, ToolError> {
+    let call = tool_runtime::ToolCall::new("x", "key", "{}");
+    let key = ctx.dispatch(vec![call]).await.remove(0).result.text;
+    match ctx.resumed() {
+        Some(resumed) => Ok(format!("{} {key}", resumed.state_as::<String>()?)),
+        None => Err(ToolError::suspended("Which?", key)),
+    }
+}
+
+#[tokio::test]
+async fn nested_calls_of_both_halves_of_a_call_have_their_own_keys() {
+    let model =
+        ScriptedModel::new([ChatReply::default().call("book", "{}"), ChatReply::text("Done.")]);
+    let agent = Agent::new(model, tools![book, key]).policy(Policy::new().approver(AskLater));
+    let stopped = agent.run("Go.").await.unwrap_err();
+    let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!("{stopped}") };
+    let call = paused.pending()[0].call.id.clone();
+    paused.answer(&call, "this", "Ada").unwrap();
+    let answer = agent.resume(*paused).finish().await.unwrap();
+    let text = answer.transcript[2].text();
+    let (first, second) = text.split_once(' ').unwrap();
+    assert_ne!(first, second);
+}

@@ -75,10 +75,13 @@ fn batch_context(
             least.and_then(|span| Instant::now().checked_add(span))
         }
     };
-    let Batch { decisions, deferred, suspended, removed_tools, caller, served_key, .. } = batch;
+    let Batch {
+        decisions, deferred, suspended, started, removed_tools, caller, served_key, ..
+    } = batch;
     let is_new = decisions.is_empty()
         && deferred.is_empty()
         && suspended.is_empty()
+        && started.is_empty()
         && removed_tools.is_empty();
     let is_outermost = outer.is_none() && caller.is_none() && served_key.is_none();
     let history = if is_new && is_outermost {
@@ -88,6 +91,7 @@ fn batch_context(
             decisions,
             deferred,
             suspended,
+            started,
             removed_tools,
             outer,
             caller,

@@ -11,7 +11,7 @@ use crate::dispatch::approval::approval_request::ApprovalRequest;
 use crate::dispatch::call::emitted_ends::EndClaim;
 use crate::dispatch::call::unknown_tool::ToolSuggestions;
 use crate::event::{BlockReason, RunId, ToolEvent, ToolExecution};
-use crate::message::ToolCall;
+use crate::message::{CallId, ToolCall};
 use crate::registry::{Entry, Snapshot};
 use crate::tool::dispatch_contract::BatchScope;
 use crate::tool::{
@@ -41,6 +41,8 @@ pub(super) struct BatchHistory {
     pub(super) deferred: Vec<Decision>,
     /// Sorted by the id of the call.
     pub(super) suspended: Vec<SuspendedCall>,
+    /// The calls that have started before, in a process that ended since.
+    pub(super) started: Vec<CallId>,
     /// The names of tools that were offered before and are no longer registered, sorted.
     pub(super) removed_tools: Vec<String>,
     pub(super) outer: Option<OuterCalls>,
@@ -82,6 +84,11 @@ impl BatchContext {
     /// Returns the calls that started before, sorted by their ids.
     pub(super) fn suspended(&self) -> &[SuspendedCall] {
         self.history.as_ref().map_or(&[], |history| &history.suspended)
+    }
+
+    /// Whether this call has started before, in a process that ended since.
+    pub(super) fn has_started_before(&self, call: &ToolCall) -> bool {
+        self.history.as_ref().is_some_and(|history| history.started.contains(&call.id))
     }
 
     /// Whether a tool of this name was offered before and is no longer registered.

@@ -17,7 +17,7 @@ use super::{
 use crate::event::clock::Clock;
 use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
 use crate::guard::BoxFuture;
-use crate::message::{Message, ToolCall};
+use crate::message::{CallId, Message, ToolCall};
 use crate::secret::Redactor;
 use crate::tool::work::blocking::DetachedThreads;
 
@@ -107,6 +107,8 @@ pub struct Batch {
     pub(crate) permit: Option<StartPermit>,
     /// The call that the calls are nested in, if they are.
     pub(crate) caller: Option<Arc<CallWork>>,
+    /// The calls that have started before, in a process that ended since.
+    pub(crate) started: Vec<CallId>,
     /// The idempotency key of the only call, if another process made it.
     pub(crate) served_key: Option<String>,
     /// Counts what unfinished calls take, if the caller needs it.

@@ -244,14 +244,18 @@ async fn request_answer(
     }
 }
 
-/// Combines the reasoning of the first reply with the text of the answer, unless the answer is
-/// empty. Calls in the answer are dropped: no tools were offered with that request.
+/// Combines the reasoning, the sources and the files of the first reply with the text of the
+/// answer, unless the answer is empty. Calls in the answer are dropped: no tools were offered with
+/// that request.
 fn with_answer_text(decided: ChatReply, answer: ChatReply) -> ChatReply {
     if answer.to_text().trim().is_empty() {
         return decided;
     }
     let reasoning = decided.parts.into_iter();
-    let reasoning = reasoning.filter(|part| matches!(part, AssistantPart::Reasoning(_)));
+    let reasoning = reasoning.filter(|part| match part {
+        AssistantPart::Reasoning(_) | AssistantPart::Source(_) | AssistantPart::File(_) => true,
+        AssistantPart::Text { .. } | AssistantPart::Call(_) => false,
+    });
     let text = answer.parts.into_iter();
     let text = text.filter(|part| !matches!(part, AssistantPart::Call(_)));
     ChatReply { parts: reasoning.chain(text).collect(), ..answer }

@@ -36,7 +36,7 @@ struct RunEnd {
     cost: Option<f64>,
 }
 
-/// The calls of a run whose work may still run elsewhere.
+/// The calls of a run whose work may go on elsewhere.
 enum AbandonedCalls {
     Running(Vec<RunningCall>),
     /// Asked to stop, with the events that report it.
@@ -46,7 +46,8 @@ enum AbandonedCalls {
 struct RunningCall {
     call: ToolCall,
     key: String,
-    tool: Arc<dyn Tool>,
+    /// `None` if the tool is not registered now.
+    tool: Option<Arc<dyn Tool>>,
 }
 
 impl AbandonedRun {
@@ -78,11 +79,14 @@ fn running_calls(state: &RunState, origin: &Origin, tools: &Snapshot) -> Vec<Run
     let calls = state.turn.transcript().last().into_iter().flat_map(|reply| reply.calls());
     let started = calls.filter(|call| started.contains(&&call.id));
     let running = started.filter_map(|call| {
-        let entry = tools.entry(&call.name).filter(|entry| entry.definition().reattaches)?;
+        let entry = tools.entry(&call.name);
+        if entry.is_some_and(|entry| !entry.definition().reattaches) {
+            return None;
+        }
         let suspended = state.pending.iter().find(|pending| pending.call.id == call.id);
         let resumptions = suspended.and_then(|it| it.to_suspended()).map_or(0, |it| it.resumptions);
         let key = origin.call_key(&call.id, resumptions);
-        Some(RunningCall { call: call.clone(), key, tool: Arc::clone(entry.tool()) })
+        Some(RunningCall { call: call.clone(), key, tool: entry.map(|it| Arc::clone(it.tool())) })
     });
     running.collect()
 }
@@ -91,6 +95,10 @@ impl RunningCall {
     /// Asks the tool to stop the work, and returns the event that reports it.
     async fn stop(self) -> ToolEvent {
         let Self { call, key, tool } = self;
+        let Some(tool) = tool else {
+            let error = Some("the tool is not registered".to_owned());
+            return ToolEvent::Abandoned { call: call.id, tool: call.name, error };
+        };
         let stopped = await_guarded(|| Box::pin(async { tool.abandon(&key).await }));
         let error = match timeout(ABANDON_TIMEOUT, stopped).await {
             Ok(Ok(Ok(()))) => None,

@@ -25,10 +25,11 @@ impl Run {
         };
         let mut batch = self.batch(calls.clone());
         batch.removed_tools = self.removed_tools(&calls, &tools);
+        let earlier = self.state.turn.started_marks();
         self.state.turn.begin_calls(self.dispatcher.now());
         if let Err(reason) = self.save().await {
-            // No call was started.
-            self.state.turn.clear_started();
+            // No call was started here.
+            self.state.turn.restore_started(earlier);
             return Err(reason);
         }
         let agent = Arc::clone(&self.agent);
@@ -49,6 +50,7 @@ impl Run {
         // lost.
         self.state.turn.add_metered(self.meter.take());
         self.state.decisions.clear();
+        self.state.has_saved_decisions = false;
         self.state.pending.clear();
         let turn = &mut self.state.turn;
         turn.clear_started();
@@ -96,6 +98,7 @@ impl Run {
         self.meter.set_allowance(state.turn.allowance());
         batch.usage_meter = Some(self.meter.clone());
         batch.caller.clone_from(&self.caller);
+        batch.started = state.turn.started_calls().map(|(call, _)| call.clone()).collect();
         // Cloned, not moved: until the calls have ended, a resumed run needs them to make the calls
         // again.
         batch.decisions.clone_from(&state.decisions);

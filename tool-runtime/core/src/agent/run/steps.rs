@@ -32,8 +32,6 @@ impl Run {
                 self.started = Some(Instant::now());
                 self.state.is_end_emitted = false;
                 self.state.failure = None;
-                self.state.has_saved_decisions = false;
-                self.record_start();
                 self.emit_started();
             }
             // The usage of the calls of a step that was dropped.
@@ -41,6 +39,10 @@ impl Run {
             let span = self.events.span.span();
             let step = async {
                 let started = if is_first { self.start() } else { Ok(()) };
+                if is_first && started.is_ok() {
+                    // Secrets in the arguments of earlier calls are known from now on.
+                    self.record_start();
+                }
                 // Before the run that they belong to is replaced: if this process ends, the next
                 // prompt abandons them again.
                 self.stop_abandoned_calls().await;
@@ -199,14 +201,20 @@ impl Run {
 
     /// Takes the messages that were not delivered before. Their keys are saved with them.
     fn take_steering_messages(&mut self) -> Vec<steering::QueuedMessage> {
-        let inbox = std::mem::take(&mut self.requests.inbox).into_iter();
-        let mut messages: Vec<_> =
-            inbox.map(|it| steering::QueuedMessage::from_inbox(it.key, it.text)).collect();
-        if let Some(steering) = &self.agent.steering {
-            messages.extend(steering.drain(self.state.run, self.session.name().as_deref()));
-        }
+        let mut inbox = std::mem::take(&mut self.requests.inbox);
         let delivered = &mut self.state.delivered;
-        messages.retain(|message| message.key.as_ref().is_none_or(|key| delivered.insert(key)));
+        inbox.retain(|message| delivered.inbox.insert(&message.key));
+        let from_inbox = |message: steering::InboxMessage| {
+            steering::QueuedMessage::from_inbox(message.key, message.text)
+        };
+        let mut messages: Vec<_> = inbox.into_iter().map(from_inbox).collect();
+        if let Some(steering) = &self.agent.steering {
+            let pushed = steering.drain(self.state.run, self.session.name().as_deref());
+            let is_new = |message: &steering::QueuedMessage| {
+                message.key.as_ref().is_none_or(|key| delivered.steering.insert(key))
+            };
+            messages.extend(pushed.into_iter().filter(is_new));
+        }
         messages
     }
 

@@ -299,6 +299,8 @@ impl Session {
     /// # }
     /// ```
     pub async fn start(&self, prompt: impl Into<Prompt>) -> Result<Run, Stopped> {
+        // Before the lease, which the sessions of others must not be without.
+        self.check_principal().await.map_err(not_loaded)?;
         let hold = self.hold(self.patience()).await.map_err(not_started)?;
         let (state, writer, abandoned) = match self.continued(prompt.into()).await {
             Ok(continued) => continued,

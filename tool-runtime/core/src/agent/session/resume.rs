@@ -214,13 +214,17 @@ impl Session {
     /// # }
     /// ```
     pub async fn resume_with(&self, paused: Paused) -> Result<Run, Stopped> {
+        self.check_principal().await.map_err(not_loaded)?;
         let hold = self.hold(self.patience()).await.map_err(not_started)?;
         let refused = match self.load().await.map_err(not_loaded) {
             Ok(Some((state, writer))) if state.is_paused_at(&paused) => {
                 // Another process may have saved decisions meanwhile.
                 match merged(&state, &paused, &self.name) {
                     Ok(paused) => {
-                        let (state, writer) = self.resumed(state.decided(paused), writer);
+                        let state = state.decided(paused);
+                        // From the first write on, the decisions can't be replaced by others.
+                        let state = RunState { has_saved_decisions: true, ..state };
+                        let (state, writer) = self.resumed(state, writer);
                         return Ok(self.begin(state, RunSession::new(writer, None, hold)));
                     }
                     Err(reason) => {

@@ -1,6 +1,6 @@
 //! Open calls of a reply: which may have started, and their results.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,9 @@ use crate::tool::{ToolErrorKind, indeterminate_text};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct StartTime(#[serde(with = "micros::since_1970")] pub(super) SystemTime);
 
+/// The marks of started calls at some time.
+pub(in crate::agent) struct StartedMarks(BTreeMap<CallId, StartTime>);
+
 impl Turn {
     /// Marks the open calls as started at this time.
     ///
@@ -23,7 +26,11 @@ impl Turn {
     #[doc(hidden)]
     pub fn begin_calls(&mut self, at: SystemTime) {
         if let Step::RunCalls(calls) = self.next() {
-            self.started_calls = calls.into_iter().map(|call| (call.id, StartTime(at))).collect();
+            // A call that started in another process keeps its time.
+            let earlier = std::mem::take(&mut self.started_calls);
+            let time = |id: &CallId| earlier.get(id).copied().unwrap_or(StartTime(at));
+            self.started_calls =
+                calls.into_iter().map(|it| (it.id.clone(), time(&it.id))).collect();
         }
     }
 
@@ -38,6 +45,16 @@ impl Turn {
 
     pub(in crate::agent) fn has_started_calls(&self) -> bool {
         !self.started_calls.is_empty()
+    }
+
+    /// Returns the marks of started calls, to [restore](Self::restore_started) them.
+    pub(in crate::agent) fn started_marks(&self) -> StartedMarks {
+        StartedMarks(self.started_calls.clone())
+    }
+
+    /// Restores the marks that were set before, because the calls did not start after all.
+    pub(in crate::agent) fn restore_started(&mut self, marks: StartedMarks) {
+        self.started_calls = marks.0;
     }
 
     /// Clears the started marks: a call that has no result by now did not run.
@@ -55,13 +72,15 @@ impl Turn {
     /// dropped, or its process ended.
     ///
     /// A call for which `is_resumable` returns `false` gets the result `TOOL_INDETERMINATE`. All
-    /// other calls stay open. Returns the calls that were answered, with their results.
+    /// other calls stay open, and those that have started stay marked: their work may go on
+    /// elsewhere, also if they are not made again. Returns the calls that were answered, with their
+    /// results.
     #[doc(hidden)]
     pub fn fail_interrupted(
         &mut self,
         is_resumable: impl Fn(&ToolCall) -> bool,
     ) -> Vec<(ToolCall, ToolResult)> {
-        let started = std::mem::take(&mut self.started_calls);
+        let started = self.started_calls.clone();
         if started.is_empty() {
             return Vec::new();
         }
@@ -232,8 +251,16 @@ impl Turn {
         self.cancel_open_calls(text);
     }
 
-    /// Answers all open calls as cancelled; they do not run.
+    /// Answers all open calls as cancelled; they do not run. Those that have started before may
+    /// have had effects.
     pub(super) fn cancel_open_calls(&mut self, text: &str) {
+        let started = self.started_calls.clone();
+        if !started.is_empty() {
+            let text = interrupted_text(false);
+            self.fail_calls(ToolErrorKind::Indeterminate, &text, |call| {
+                started.contains_key(&call.id)
+            });
+        }
         self.fail_calls(ToolErrorKind::Cancelled, text, |_| true);
     }
 }

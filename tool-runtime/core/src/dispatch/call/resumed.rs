@@ -55,7 +55,8 @@ impl BatchContext {
     /// Converts the error of a call whose tool was not invoked. If the call is resumed, the tool
     /// may have had effects before, so the error becomes `TOOL_INDETERMINATE`.
     pub(crate) fn indeterminate_if_resumed(&self, call: &ToolCall, error: ToolError) -> ToolError {
-        if self.suspended_call(call).is_none() || error.question().is_some() {
+        let has_started = self.suspended_call(call).is_some() || self.has_started_before(call);
+        if !has_started || error.question().is_some() {
             return error;
         }
         let text =

@@ -362,8 +362,13 @@ impl ToolContext {
     /// # }
     /// ```
     pub async fn dispatch(&self, mut calls: Vec<ToolCall>) -> Vec<ToolExecution> {
+        // The numbers begin again when a suspended call is resumed.
+        let half = match self.resumptions() {
+            0 => String::new(),
+            resumptions => format!("+{resumptions}"),
+        };
         for (call, number) in calls.iter_mut().zip(self.work().call_numbers()) {
-            call.id = CallId::from(format!("{}/{number}", self.call.id));
+            call.id = CallId::from(format!("{}{half}/{number}", self.call.id));
         }
         let Some(host) = &self.host else {
             let text = "There are no tools to call here.";

@@ -38,6 +38,7 @@ const ENTRY_POINTS: [(&str, &[&str]); 16] = [
 const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("", "Anthropic", "needs a network"),
     ("", "Client", "needs a network"),
+    ("", "ConventionsExporter", "needs an HTTP client outside of tokio"),
     ("", "Gemini", "needs a network"),
     ("", "GeminiEmbedder", "needs a network"),
     ("", "McpClient", "needs a server"),
@@ -50,6 +51,7 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("", "OpenAi", "needs a network"),
     ("", "OpenAiEmbedder", "needs a network"),
     ("", "OpenAiResponses", "needs a network"),
+    ("", "layer", "sets the subscriber of the process"),
     ("", "Postgres", "needs a server"),
     ("", "PostgresDocuments", "needs a server"),
     ("", "PostgresNotifications", "needs a server"),

@@ -13,14 +13,15 @@ use crate::{Conventions, names};
 /// exporter converts them to lists. Under [`Conventions::V1_36`] it also replaces the names that
 /// have changed. Spans of other libraries keep all other attributes.
 ///
-/// ```
-/// use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider};
+/// ```no_run
+/// use opentelemetry_otlp::SpanExporter;
+/// use opentelemetry_sdk::trace::SdkTracerProvider;
 /// use tool_runtime::otel::{Conventions, ConventionsExporter};
 ///
-/// let exporter = InMemorySpanExporter::default(); // or one for OTLP
+/// let exporter = SpanExporter::builder().with_http().build()?;
 /// let exporter = ConventionsExporter::new(exporter).conventions(Conventions::from_env());
 /// let provider = SdkTracerProvider::builder().with_batch_exporter(exporter).build();
-/// # drop(provider);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct ConventionsExporter<E> {

@@ -9,15 +9,17 @@ use tracing_subscriber::registry::LookupSpan;
 /// Other spans are left out, such as those of the HTTP client that exports. A program that also
 /// wants them adds the layer of `tracing-opentelemetry` with another filter instead.
 ///
-/// ```
+/// ```no_run
 /// use opentelemetry::trace::TracerProvider as _;
-/// use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider};
+/// use opentelemetry_otlp::SpanExporter;
+/// use opentelemetry_sdk::trace::SdkTracerProvider;
 /// use tool_runtime::otel::{ConventionsExporter, layer};
 /// use tracing_subscriber::prelude::*;
 ///
-/// let exporter = ConventionsExporter::new(InMemorySpanExporter::default());
+/// let exporter = ConventionsExporter::new(SpanExporter::builder().with_http().build()?);
 /// let provider = SdkTracerProvider::builder().with_batch_exporter(exporter).build();
 /// tracing_subscriber::registry().with(layer(provider.tracer("weather"))).init();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn layer<S, T>(tracer: T) -> impl Layer<S>
 where

@@ -98,9 +98,9 @@ impl Registry {
     /// use tool_runtime::{Agent, Registry, ScriptedModel};
     ///
     /// let registry = Registry::new();
-    /// registry.report_unmatched_settings("github", ["serach"]);
+    /// registry.report_unmatched_settings("github", ["find"]);
     /// let error = Agent::new(ScriptedModel::default(), registry.clone()).check().unwrap_err();
-    /// assert!(error.to_string().contains("`github__serach` applies to no tool"));
+    /// assert!(error.to_string().contains("`github__find` applies to no tool"));
     ///
     /// registry.report_unmatched_settings("github", [""; 0]);
     /// assert!(Agent::new(ScriptedModel::default(), registry).check().is_ok());

@@ -4,41 +4,15 @@ use serde_json::{Value, json};
 use support::canned::{Canned, Reply};
 use support::streamed::streamed;
 use tool_runtime::message::GeneratedFile;
-use tool_runtime::providers::{Anthropic, Gemini, Mistral, Ollama, OpenAi, OpenAiResponses};
-use tool_runtime::{AssistantPart, ChatModel, ChatReply, ChatRequest, Message};
+use tool_runtime::{AssistantPart, ChatReply, ChatRequest, Message};
 
-const URL: &str = "https://models.invalid/v1";
+use crate::provider::{PROVIDERS, Provider, client_of};
+
 const PNG: &str = "iVBORw0KGgo=";
-
-type Client = fn(Canned) -> Box<dyn ChatModel>;
-
-fn anthropic(canned: Canned) -> Box<dyn ChatModel> {
-    Box::new(Anthropic::new(URL, "claude").transport(canned).max_retries(0))
-}
-
-fn responses(canned: Canned) -> Box<dyn ChatModel> {
-    Box::new(OpenAiResponses::new(URL, "gpt").transport(canned).max_retries(0))
-}
-
-fn chat(canned: Canned) -> Box<dyn ChatModel> {
-    Box::new(OpenAi::new(URL, "gpt").transport(canned).max_retries(0))
-}
-
-fn gemini(canned: Canned) -> Box<dyn ChatModel> {
-    Box::new(Gemini::new(URL, "gemini").transport(canned).max_retries(0))
-}
-
-fn mistral(canned: Canned) -> Box<dyn ChatModel> {
-    Box::new(Mistral::new(URL, "mistral").transport(canned).max_retries(0))
-}
-
-fn ollama(canned: Canned) -> Box<dyn ChatModel> {
-    Box::new(Ollama::new(URL, "llama").transport(canned).max_retries(0))
-}
 
 /// What an API sends for one reply: a body, and the messages of a stream.
 struct Wire {
-    client: Client,
+    provider: &'static str,
     body: Value,
     messages: Vec<Value>,
     text: &'static str,
@@ -50,7 +24,7 @@ fn of_gemini() -> Wire {
         { "inlineData": { "mimeType": "image/png", "data": PNG }, "thoughtSignature": "s=" }]);
     let body = json!({ "candidates": [{ "content": { "parts": parts }, "finishReason": "STOP" }] });
     Wire {
-        client: gemini,
+        provider: "gemini",
         messages: vec![body.clone()],
         body,
         text: "A dot:",
@@ -74,7 +48,7 @@ fn of_responses() -> Wire {
     let response = json!({ "output": [output[0], output[1], text], "status": "completed" });
     let item_done = |index: usize| json!({ "type": "response.output_item.done", "output_index": index, "item": output[index] });
     Wire {
-        client: responses,
+        provider: "responses",
         messages: vec![
             item_done(0),
             item_done(1),
@@ -95,7 +69,7 @@ fn of_chat() -> Wire {
         "audio": { "id": "audio_1", "data": "UklGRmE=", "expires_at": 9, "transcript": "Hello." } });
     let piece = |audio: Value| json!({ "choices": [{ "delta": { "audio": audio } }] });
     Wire {
-        client: chat,
+        provider: "openai",
         body: json!({ "choices": [{ "message": whole, "finish_reason": "stop" }] }),
         messages: vec![
             piece(json!({ "id": "audio_1", "transcript": "Hel" })),
@@ -113,7 +87,7 @@ fn of_openrouter() -> Wire {
     let images = json!([{ "type": "image_url", "image_url": { "url": url } }]);
     let choice = |name: &str| json!({ "choices": [{ name: { "content": "Dot.", "images": images }, "finish_reason": "stop" }] });
     Wire {
-        client: chat,
+        provider: "openai",
         body: choice("message"),
         messages: vec![choice("delta")],
         text: "Dot.",
@@ -137,7 +111,7 @@ fn of_anthropic() -> Wire {
     messages.push(json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" } }));
     messages.push(json!({ "type": "message_stop" }));
     Wire {
-        client: anthropic,
+        provider: "anthropic",
         body: json!({ "content": content, "stop_reason": "end_turn" }),
         messages,
         text: "Done.",
@@ -151,7 +125,7 @@ fn of_mistral() -> Wire {
     let content = json!([{ "type": "text", "text": "Dot." }, file]);
     let choice = |name: &str| json!({ "choices": [{ name: { "content": content }, "finish_reason": "stop" }] });
     Wire {
-        client: mistral,
+        provider: "mistral",
         body: choice("message"),
         messages: vec![choice("delta")],
         text: "Dot.",
@@ -163,9 +137,9 @@ fn all() -> Vec<Wire> {
     vec![of_gemini(), of_responses(), of_chat(), of_openrouter(), of_anthropic(), of_mistral()]
 }
 
-async fn read(client: Client, body: &Value) -> ChatReply {
+async fn read(provider: &str, body: &Value) -> ChatReply {
     let canned = Canned::new([Reply::text(200, &body.to_string())]);
-    client(canned).reply(ChatRequest::new(&[Message::user("A dot?")])).await.unwrap()
+    client_of(provider, canned).reply(ChatRequest::new(&[Message::user("A dot?")])).await.unwrap()
 }
 
 fn files(reply: &ChatReply) -> Vec<GeneratedFile> {
@@ -175,14 +149,14 @@ fn files(reply: &ChatReply) -> Vec<GeneratedFile> {
 #[tokio::test]
 async fn files_are_decoded_and_streamed() {
     for wire in all() {
-        let reply = read(wire.client, &wire.body).await;
+        let reply = read(wire.provider, &wire.body).await;
         assert_eq!(reply.to_text(), wire.text);
         assert_eq!(files(&reply), wire.files);
 
         let events: String =
             wire.messages.iter().map(|message| format!("data: {message}\n\n")).collect();
         let canned = Canned::new([Reply::text(200, &events)]);
-        let (streamed_reply, collected) = streamed(&*(wire.client)(canned)).await;
+        let (streamed_reply, collected) = streamed(&*client_of(wire.provider, canned)).await;
         assert_eq!(streamed_reply.unwrap(), reply);
         assert_eq!(collected.text, wire.text);
         assert_eq!(collected.files, wire.files);
@@ -190,12 +164,12 @@ async fn files_are_decoded_and_streamed() {
 }
 
 /// Returns the body of a request with this reply and a question after it.
-async fn request_body(client: Client, parts: Vec<AssistantPart>) -> Value {
+async fn request_body(provider: &str, parts: Vec<AssistantPart>) -> Value {
     let messages = [Message::user("A dot?"), Message::reply(parts), Message::user("Sure?")];
     let json = serde_json::to_string(&messages).unwrap();
     let messages: Vec<Message> = serde_json::from_str(&json).unwrap();
     let canned = Canned::new([Reply::text(500, "")]);
-    let _ = client(canned.clone()).reply(ChatRequest::new(&messages)).await;
+    let _ = client_of(provider, canned.clone()).reply(ChatRequest::new(&messages)).await;
     serde_json::from_slice(&canned.requests()[0].body).unwrap()
 }
 
@@ -203,26 +177,20 @@ async fn request_body(client: Client, parts: Vec<AssistantPart>) -> Value {
 async fn provider_receives_its_own_files_and_others_receive_a_note() {
     let wires = all();
     for wire in &wires {
-        let reply = read(wire.client, &wire.body).await;
-        for (name, client) in [
-            ("anthropic", anthropic as Client),
-            ("responses", responses),
-            ("gemini", gemini),
-            // These APIs accept no file back.
-            ("", chat),
-            ("", mistral),
-            ("", ollama),
-        ] {
-            let request = request_body(client, reply.parts.clone()).await.to_string();
+        let reply = read(wire.provider, &wire.body).await;
+        for Provider { name, .. } in PROVIDERS {
+            let request = request_body(name, reply.parts.clone()).await.to_string();
+            // The other APIs accept no file back.
+            let accepts = ["anthropic", "responses", "gemini"].contains(&name);
             for file in files(&reply) {
-                let note = file.note();
-                assert_eq!(request.contains(&note), file.provider != name, "{note} in {request}");
+                let (note, is_own) = (file.note(), accepts && file.provider == name);
+                assert_eq!(request.contains(&note), !is_own, "{note} in {request}");
             }
         }
     }
     let of = async |wire: Wire| {
-        let reply = read(wire.client, &wire.body).await;
-        (request_body(wire.client, reply.parts).await, wire.body)
+        let reply = read(wire.provider, &wire.body).await;
+        (request_body(wire.provider, reply.parts).await, wire.body)
     };
     let (request, body) = of(of_gemini()).await;
     assert_eq!(request["contents"][1]["parts"], body["candidates"][0]["content"]["parts"]);
@@ -237,9 +205,9 @@ async fn provider_receives_its_own_files_and_others_receive_a_note() {
 #[tokio::test]
 async fn item_of_an_image_that_was_removed_is_not_sent() {
     let wire = of_responses();
-    let mut parts = read(wire.client, &wire.body).await.parts;
+    let mut parts = read(wire.provider, &wire.body).await.parts;
     parts.retain(|part| !matches!(part, AssistantPart::File(_)));
-    let request = request_body(wire.client, parts).await.to_string();
+    let request = request_body(wire.provider, parts).await.to_string();
     assert!(!request.contains("image_generation_call"), "{request}");
     assert!(request.contains("Two dots."), "{request}");
 }
@@ -256,19 +224,19 @@ async fn damaged_data_is_a_note_in_the_text() {
     let left_out =
         |kind: &str, reason: &str| format!("[file of the type `{kind}` was left out: {reason}]");
     let (not_base64, bad_type) = ("its data are not base64", "its media type is invalid");
-    for (client, body, expected) in [
-        (gemini as Client, image("image/png", "?"), left_out("image/png", not_base64)),
-        (gemini, image("image/png", ""), left_out("image/png", "it is empty")),
-        (gemini, image("no\ntype`", PNG), left_out("notype", bad_type)),
-        (responses, of_tool, left_out("image/png", not_base64)),
-        (chat, audio, left_out("audio/pcm", not_base64)),
+    for (provider, body, expected) in [
+        ("gemini", image("image/png", "?"), left_out("image/png", not_base64)),
+        ("gemini", image("image/png", ""), left_out("image/png", "it is empty")),
+        ("gemini", image("no\ntype`", PNG), left_out("notype", bad_type)),
+        ("responses", of_tool, left_out("image/png", not_base64)),
+        ("openai", audio, left_out("audio/pcm", not_base64)),
     ] {
-        let reply = read(client, &body).await;
+        let reply = read(provider, &body).await;
         assert_eq!((reply.to_text(), files(&reply)), (expected, Vec::new()), "{body}");
     }
     // A call that failed has no image.
     let failed = json!({ "output": [{ "type": "image_generation_call", "id": "ig",
         "status": "failed", "result": null }], "status": "completed" });
-    let reply = read(responses, &failed).await;
+    let reply = read("responses", &failed).await;
     assert_eq!((reply.to_text().as_str(), files(&reply).len()), ("", 0));
 }

@@ -4,36 +4,13 @@ use serde_json::{Value, json};
 use support::canned::{Canned, Reply};
 use support::streamed::streamed;
 use tool_runtime::message::Source;
-use tool_runtime::providers::{Anthropic, Gemini, Mistral, OpenAi, OpenAiResponses};
-use tool_runtime::{Agent, AssistantPart, ChatModel, ChatReply, ChatRequest, Message, Tools};
+use tool_runtime::{Agent, AssistantPart, ChatReply, ChatRequest, Message, Tools};
 
-const URL: &str = "https://models.invalid/v1";
-
-type Client = fn(Canned) -> Box<dyn ChatModel>;
-
-fn anthropic(canned: Canned) -> Box<dyn ChatModel> {
-    Box::new(Anthropic::new(URL, "claude").transport(canned).max_retries(0))
-}
-
-fn responses(canned: Canned) -> Box<dyn ChatModel> {
-    Box::new(OpenAiResponses::new(URL, "gpt").transport(canned).max_retries(0))
-}
-
-fn chat(canned: Canned) -> Box<dyn ChatModel> {
-    Box::new(OpenAi::new(URL, "gpt").transport(canned).max_retries(0))
-}
-
-fn gemini(canned: Canned) -> Box<dyn ChatModel> {
-    Box::new(Gemini::new(URL, "gemini").transport(canned).max_retries(0))
-}
-
-fn mistral(canned: Canned) -> Box<dyn ChatModel> {
-    Box::new(Mistral::new(URL, "mistral").transport(canned).max_retries(0))
-}
+use crate::provider::{PROVIDERS, client_of};
 
 /// What an API sends for one reply: a body, and the messages of a stream.
 struct Wire {
-    client: Client,
+    provider: &'static str,
     body: Value,
     messages: Vec<Value>,
     text: &'static str,
@@ -92,7 +69,7 @@ fn of_anthropic() -> Wire {
     let range = 5..14;
     let document = |title: &str| Source::document(title).range(range.clone());
     Wire {
-        client: anthropic,
+        provider: "anthropic",
         body: json!({ "content": content, "stop_reason": "end_turn" }),
         messages,
         text: "Äh: it rains.",
@@ -136,7 +113,7 @@ fn of_responses() -> Wire {
     let response = json!({ "output": output, "status": "completed" });
     messages.push(json!({ "type": "response.completed", "response": response }));
     Wire {
-        client: responses,
+        provider: "responses",
         body: response,
         messages,
         text: "Äh: it rains.",
@@ -154,7 +131,7 @@ fn of_chat() -> Wire {
         "url": "https://w.example/a", "title": "W", "start_index": 1, "end_index": 5 } });
     let message = json!({ "content": "É wet.", "annotations": [annotation] });
     Wire {
-        client: chat,
+        provider: "openai",
         body: json!({ "choices": [{ "message": message, "finish_reason": "stop" }] }),
         messages: vec![
             json!({ "choices": [{ "delta": { "content": "É w" } }] }),
@@ -175,7 +152,7 @@ fn of_perplexity() -> Wire {
     ]);
     let chunk = |choice: Value| json!({ "choices": [choice], "citations": citations, "search_results": results });
     Wire {
-        client: chat,
+        provider: "openai",
         body: chunk(json!({ "message": { "content": "Rain [1]." }, "finish_reason": "stop" })),
         messages: vec![
             chunk(json!({ "delta": { "content": "Rain " } })),
@@ -192,7 +169,7 @@ fn of_perplexity() -> Wire {
 fn of_xai() -> Wire {
     let citations = ["https://w.example/a"];
     Wire {
-        client: chat,
+        provider: "openai",
         body: json!({ "choices": [{ "message": { "content": "Rain." } }], "citations": citations }),
         messages: vec![
             json!({ "choices": [{ "delta": { "content": "Rain." } }] }),
@@ -229,7 +206,7 @@ fn of_gemini() -> Wire {
             "urlContextMetadata": urls }] })
     };
     Wire {
-        client: gemini,
+        provider: "gemini",
         body: ended("Äh: it rains."),
         messages: vec![json!({ "candidates": [{ "content": part("Äh: it") }] }), ended(" rains.")],
         text: "Äh: it rains.",
@@ -252,7 +229,7 @@ fn of_mistral() -> Wire {
     let content = [text("Rain"), json!({ "type": "reference", "reference_ids": [5] }), page];
     let more = text(" again.");
     Wire {
-        client: mistral,
+        provider: "mistral",
         body: json!({ "choices": [{ "message": { "content": [content[0], content[1], content[2], more] },
             "finish_reason": "stop" }] }),
         messages: vec![
@@ -283,7 +260,10 @@ fn all() -> Vec<Wire> {
 
 async fn whole(wire: &Wire) -> ChatReply {
     let canned = Canned::new([Reply::text(200, &wire.body.to_string())]);
-    (wire.client)(canned).reply(ChatRequest::new(&[Message::user("Rain?")])).await.unwrap()
+    client_of(wire.provider, canned)
+        .reply(ChatRequest::new(&[Message::user("Rain?")]))
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -296,7 +276,7 @@ async fn sources_are_decoded_and_streamed() {
         let events: String =
             wire.messages.iter().map(|message| format!("data: {message}\n\n")).collect();
         let canned = Canned::new([Reply::text(200, &events)]);
-        let (streamed_reply, collected) = streamed(&*(wire.client)(canned)).await;
+        let (streamed_reply, collected) = streamed(&*client_of(wire.provider, canned)).await;
         assert_eq!(streamed_reply.unwrap().sources().cloned().collect::<Vec<_>>(), wire.sources);
         assert_eq!(collected.text, wire.text);
         assert_eq!(collected.sources, wire.sources);
@@ -323,10 +303,10 @@ async fn sources_are_in_no_request() {
                 message => message,
             })
             .collect();
-        for client in [anthropic, responses, chat, gemini, mistral] {
+        for provider in PROVIDERS {
             let bodies = [&messages, &without].map(async |messages: &Vec<Message>| {
                 let canned = Canned::new([Reply::text(500, "")]);
-                let _ = client(canned.clone()).reply(ChatRequest::new(messages)).await;
+                let _ = provider.client(canned.clone()).reply(ChatRequest::new(messages)).await;
                 canned.requests()[0].body.clone()
             });
             let [with, without] = bodies;
@@ -343,7 +323,10 @@ async fn ranges_of_a_paused_reply_are_moved() {
     let paused = json!({ "content": wire.body["content"], "stop_reason": "pause_turn" });
     let replies = [&paused, &wire.body].map(|body| Reply::text(200, &body.to_string()));
     let request = [Message::user("Rain?")];
-    let reply = anthropic(Canned::new(replies)).reply(ChatRequest::new(&request)).await.unwrap();
+    let reply = client_of("anthropic", Canned::new(replies))
+        .reply(ChatRequest::new(&request))
+        .await
+        .unwrap();
     let text = reply.to_text();
     let cited: Vec<_> = reply.sources().filter_map(|source| source.cited_in(&text)).collect();
     assert_eq!(cited, ["it rains."; 10]);
@@ -370,7 +353,7 @@ async fn hostile_sources_have_no_links_and_no_hidden_text() {
     let message = json!({ "content": "Rain", "annotations": annotations });
     let body = json!({ "choices": [{ "message": message }] });
     let canned = Canned::new([Reply::text(200, &body.to_string())]);
-    let answer = Agent::new(chat(canned), Tools::new()).run("Rain?").await.unwrap();
+    let answer = Agent::new(client_of("openai", canned), Tools::new()).run("Rain?").await.unwrap();
     let sources: Vec<_> = answer.transcript[1].sources().collect();
     let texts: Vec<_> = sources.iter().map(|source| source.to_string()).collect();
     let left_out = |scheme: &str| format!("[link with the scheme `{scheme}` was left out]");

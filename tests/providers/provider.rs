@@ -148,8 +148,8 @@ pub fn fixtures_named(provider: &str, file: &str) -> Vec<(String, String)> {
 
 /// Returns a client of the provider with this name, which sends its requests to this transport.
 pub fn client_of(provider: &str, canned: Canned) -> Box<dyn ChatModel> {
-    let of_name = |it: &&Provider| it.name == provider;
-    PROVIDERS.iter().find(of_name).expect("the name of a provider").client(canned)
+    let has_name = |known: &&Provider| known.name == provider;
+    PROVIDERS.iter().find(has_name).expect("the name of a provider").client(canned)
 }
 
 impl Provider {

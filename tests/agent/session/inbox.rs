@@ -1,14 +1,20 @@
 //! Messages that are delivered once: by their keys, and from a store that all processes share.
 
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 
-use tool_runtime::agent::session::{MemorySessions, Session, SessionStore};
+use support::sessions::OnSave;
+use tokio::task::yield_now;
+use tool_runtime::agent::session::{
+    MemorySessions, Session, SessionError, SessionStore, SessionWrite,
+};
 use tool_runtime::agent::{CompletedStep, Inbox, Steering};
 use tool_runtime::event::Recorder;
-use tool_runtime::records::{Expected, MemoryRecords, Records};
-use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, Tools, tool, tools};
+use tool_runtime::records::{Expected, MemoryRecords, Records, StoreError};
+use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, Tools, async_trait, tool, tools};
 
 use super::process::Process;
+use crate::intercepted::{Intercepted, Operation};
 
 /// Looks something up.
 #[tool(effect = "read")]
@@ -147,10 +153,12 @@ async fn inbox_that_fails_is_reported_once_and_stops_no_run() {
     let fails = Broken(Arc::default());
     let store = {
         let (records, fails) = (records.clone(), fails.clone());
-        super::inbox_store::Failing::new(records, move || {
+        Intercepted::new(records, move |operation, _| {
             let mut count = fails.0.lock().unwrap();
-            *count += 1;
-            *count <= 2
+            *count += usize::from(operation == Operation::List);
+            let is_cut_off = operation == Operation::List && *count <= 2;
+            let cut_off = || StoreError::unavailable("the connection was cut off");
+            ready(if is_cut_off { Err(cut_off()) } else { Ok(()) })
         })
     };
     let (inbox, recorder) = (Inbox::new(store), Recorder::new(1_000));
@@ -209,12 +217,34 @@ async fn deliver_with_kills<S: SessionStore + Clone + 'static>(
     assert_eq!(inbox.count(name).await.unwrap(), 0, "after {polls} polls");
 }
 
+/// Waits before and after each save, so that a process can end there.
+#[derive(Clone, Debug)]
+struct SavesSlowly;
+
+#[async_trait]
+impl OnSave for SavesSlowly {
+    async fn save(
+        &self,
+        store: &MemorySessions,
+        session: &str,
+        write: SessionWrite<'_>,
+    ) -> Result<u64, SessionError> {
+        yield_now().await;
+        let saved = store.save(session, write).await;
+        yield_now().await;
+        saved
+    }
+}
+
 #[tokio::test]
 async fn message_is_delivered_once_wherever_its_process_ends() {
     let (store, records) = (MemorySessions::new(), MemoryRecords::new());
     for polls in 0..40 {
-        let store = super::inbox_store::Slow(store.clone());
-        let records = super::inbox_store::Failing::new(records.clone(), || false);
+        let store = support::sessions::Intercepted { store: store.clone(), on_save: SavesSlowly };
+        let records = Intercepted::new(records.clone(), |_, _| async {
+            yield_now().await;
+            Ok(())
+        });
         deliver_with_kills(store, records, &format!("s{polls}"), polls).await;
     }
 }

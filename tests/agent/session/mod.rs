@@ -13,7 +13,6 @@ mod exchanged_records;
 mod extraction;
 mod failing_stores;
 mod inbox;
-mod inbox_store;
 mod info;
 #[cfg(feature = "sqlite")]
 mod kills;
